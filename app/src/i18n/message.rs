@@ -1,0 +1,57 @@
+//! A sentence that is not yet in a language: its key and what fills it.
+
+use super::{fill, find, text};
+use sim_core::quantity::Locale;
+
+/// What fills a placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As it stands, in every language.
+    Text(String),
+    /// A text of its own.
+    Key(String),
+}
+
+/// A sentence by key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    key: String,
+    parts: Vec<(&'static str, Part)>,
+}
+
+impl Message {
+    pub fn new(key: impl Into<String>) -> Self {
+        Self { key: key.into(), parts: Vec::new() }
+    }
+
+    /// Fills `{name}` with a text.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.parts.push((name, Part::Text(value.to_string())));
+        self
+    }
+
+    /// Fills `{name}` with the text of a key.
+    #[must_use]
+    pub fn with_key(mut self, name: &'static str, key: impl Into<String>) -> Self {
+        self.parts.push((name, Part::Key(key.into())));
+        self
+    }
+
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The sentence in a language.
+    pub fn render(&self, locale: Locale) -> String {
+        let values: Vec<(&str, &str)> = self
+            .parts
+            .iter()
+            .map(|(name, part)| match part {
+                Part::Text(value) => (*name, value.as_str()),
+                Part::Key(key) => (*name, find(locale, key).unwrap_or(key)),
+            })
+            .collect();
+        fill(text(locale, &self.key), &values)
+    }
+}

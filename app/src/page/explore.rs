@@ -1,0 +1,89 @@
+//! The Explore view: controls, verdict, charts, and the reason of a number.
+
+use super::assumptions::Assumptions;
+use super::controls::Controls;
+use super::header::Header;
+use super::icon::{Icon, Shape};
+use super::importing::DropTarget;
+use super::issues::Issues;
+use super::notices::Notices;
+use super::verdict::VerdictLine;
+use super::why::Why;
+use super::wiring;
+use crate::charts::{MemoryBars, Timeline};
+use crate::platform::{address, document};
+use crate::state::{Store, start, use_store};
+use leptos::prelude::*;
+
+/// The whole page.
+#[component]
+pub fn App() -> impl IntoView {
+    let (scenario, error) = start::scenario(&address::hash());
+    let store = Store::new(scenario);
+    provide_context(store);
+    wiring::connect(store, error);
+    let sheet = RwSignal::new(false);
+
+    view! {
+        <button class="skip" on:click=|_| document::focus("results")>
+            {move || store.text("page.skip")}
+        </button>
+        <Header/>
+        <main class="explore" class:sheet-open=move || sheet.get()>
+            <Controls sheet/>
+            <section
+                id="results"
+                class="results"
+                tabindex="-1"
+                aria-label=move || store.text("page.results")
+            >
+                <Notices/>
+                <VerdictLine/>
+                <Issues/>
+                <Charts/>
+            </section>
+            <aside class="side" aria-label=move || store.text("why.title")>
+                <Why/>
+                <Assumptions/>
+            </aside>
+        </main>
+        <button
+            class="sheet-button"
+            data-testid="open-controls"
+            aria-expanded=move || sheet.get().to_string()
+            aria-controls="controls"
+            on:click=move |_| sheet.update(|open| *open = !*open)
+        >
+            <Icon shape=Shape::Sliders/>
+            {move || store.text(if sheet.get() { "page.close-controls" } else { "page.open-controls" })}
+        </button>
+        <DropTarget/>
+    }
+}
+
+/// Memory and time of the last scenario that came to something.
+#[component]
+fn Charts() -> impl IntoView {
+    let store = use_store();
+    let exists = Memo::new(move |_| store.shown().with(Option::is_some));
+    view! {
+        <Show
+            when=move || exists.get()
+            fallback=move || view! { <p class="empty">{move || store.text("page.nothing")}</p> }
+        >
+            <div class="charts" class:stale=move || store.is_stale()>
+                {
+                    let simulation = Signal::derive(move || {
+                        store.shown().get().expect("what was shown once stays")
+                    });
+                    let (cursor, unit) = (store.cursor, Signal::from(store.unit));
+                    let (locale, selected) = (Signal::from(store.locale), store.selected);
+                    view! {
+                        <MemoryBars simulation cursor=Signal::from(cursor) unit locale selected/>
+                        <Timeline simulation cursor pinned=store.pinned unit locale selected/>
+                    }
+                }
+            </div>
+        </Show>
+    }
+}

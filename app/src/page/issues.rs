@@ -1,0 +1,92 @@
+//! Why nothing can be computed, and what is worth knowing: each finding with its ways out.
+
+use crate::state::edit_words::edit_words;
+use crate::state::store::issue_message;
+use crate::state::use_store;
+use leptos::prelude::*;
+use sim_core::issue::{Issue, IssueCode, Severity};
+use sim_core::scenario::Edit;
+
+/// How many ways out are offered.
+const WAYS_OUT: usize = 3;
+
+/// Errors stand open; notes are one line to unfold.
+#[component]
+pub fn Issues() -> impl IntoView {
+    let store = use_store();
+    let errors = Memo::new(move |_| of(store.issues(), true));
+    let remarks = Memo::new(move |_| of(store.issues(), false));
+    let held = Memo::new(move |_| store.held_reasons());
+    view! {
+        <ul class="issues" data-testid="issues" role="status">
+            {move || {
+                held.get()
+                    .into_iter()
+                    .map(|(field, reason)| view! {
+                        <li class="issue error" data-field=field.clone()>
+                            <strong>{move || store.text(&format!("field.{field}"))}</strong>
+                            <span>{move || store.say(&reason)}</span>
+                        </li>
+                    })
+                    .collect_view()
+            }}
+            {move || errors.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()}
+        </ul>
+        <Show when=move || !remarks.with(Vec::is_empty)>
+            <details class="remarks" data-testid="remarks">
+                <summary>
+                    {move || store.text("issues.remarks")} " " {move || remarks.with(Vec::len)}
+                </summary>
+                <ul class="issues">
+                    {move || {
+                        remarks.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()
+                    }}
+                </ul>
+            </details>
+        </Show>
+    }
+}
+
+/// The errors, or everything else. That it does not fit is the verdict's to say.
+fn of(issues: Vec<Issue>, errors: bool) -> Vec<Issue> {
+    issues
+        .into_iter()
+        .filter(|issue| (issue.severity == Severity::Error) == errors)
+        .filter(|issue| issue.code != IssueCode::DoesNotFit)
+        .collect()
+}
+
+#[component]
+fn IssueRow(issue: Issue) -> impl IntoView {
+    let store = use_store();
+    let message = issue_message(&issue);
+    let class = match issue.severity {
+        Severity::Error => "issue error",
+        Severity::Warning => "issue warning",
+        Severity::Note => "issue note",
+    };
+    view! {
+        <li class=class data-code=issue.code.name() data-field=issue.field>
+            <span>{move || store.say(&message)}</span>
+            <WaysOut edits=issue.ways_out/>
+        </li>
+    }
+}
+
+/// Buttons that each remove an issue.
+#[component]
+pub fn WaysOut(edits: Vec<Edit>) -> impl IntoView {
+    let store = use_store();
+    edits
+        .into_iter()
+        .take(WAYS_OUT)
+        .map(|edit| {
+            let words = edit.clone();
+            view! {
+                <button class="way-out" on:click=move |_| store.edit(edit.clone())>
+                    {move || edit_words(store.locale.get(), &words)}
+                </button>
+            }
+        })
+        .collect_view()
+}

@@ -1,0 +1,26 @@
+//! Things said once, above the answer.
+
+use super::icon::{Icon, Shape};
+use crate::state::use_store;
+use leptos::prelude::*;
+
+#[component]
+pub fn Notices() -> impl IntoView {
+    let store = use_store();
+    view! {
+        <div class="notices" data-testid="notices" role="status" aria-live="polite">
+            <For each=move || store.notices.get() key=|notice| notice.id let:notice>
+                <p class=format!("notice {}", notice.tone.name())>
+                    <span>{move || store.say(&notice.message)}</span>
+                    <button
+                        class="quiet"
+                        aria-label=move || store.text("notice.dismiss")
+                        on:click=move |_| store.dismiss(notice.id)
+                    >
+                        <Icon shape=Shape::Close/>
+                    </button>
+                </p>
+            </For>
+        </div>
+    }
+}

@@ -1,0 +1,176 @@
+//! The answer in one line: fits or not, how fast, and what would make it fit.
+
+use super::icon::{Icon, Shape};
+use crate::i18n::{fill, text};
+use crate::state::edit_words::edits_words;
+use crate::state::fix_finder::{self, Fixes};
+use crate::state::use_store;
+use crate::state::values::pair;
+use crate::state::verdict::{Verdict, first_question, verdict, weakest_basis};
+use leptos::prelude::*;
+use sim_core::explain::Question;
+use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
+use sim_core::report::{Basis, TimeReport};
+
+#[component]
+pub fn VerdictLine() -> impl IntoView {
+    let store = use_store();
+    let fixes = fix_finder::watch(store);
+    let answer = Memo::new(move |_| {
+        store.shown().with(|shown| shown.as_ref().and_then(|shown| verdict(&shown.report)))
+    });
+    let fits = Memo::new(move |_| answer.get().is_none_or(|answer| answer.fits));
+    let sentence = move || match answer.get() {
+        Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
+        None => String::new(),
+    };
+    let shape = Signal::derive(move || if fits.get() { Shape::Check } else { Shape::Cross });
+    let why_memory = move |_| {
+        let question = store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));
+        store.selected.set(question);
+    };
+    view! {
+        <div
+            class="verdict"
+            class:fits=move || fits.get()
+            class:stale=move || store.is_stale()
+            data-fits=move || fits.get().to_string()
+        >
+            <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
+                <span class="verdict-mark"><Icon shape/></span>
+                <span aria-live="polite">{sentence}</span>
+            </button>
+            <Speed/>
+            <Show when=move || !fits.get() && !store.is_stale()>
+                <FixRow fixes/>
+            </Show>
+        </div>
+    }
+}
+
+/// `Fits — 71.2 of 79.3 GiB on the fullest GPU (8.1 free)`.
+fn in_words(locale: Locale, answer: Verdict, unit: Unit) -> String {
+    let (needs, capacity) = pair(answer.needs, answer.capacity, unit);
+    let margin = Bytes::new(answer.free().get().abs());
+    let (margin, _) = pair(margin, answer.capacity, unit);
+    let key = if answer.fits { "verdict.fits" } else { "verdict.does-not-fit" };
+    fill(text(locale, key), &[("needs", needs), ("capacity", capacity), ("margin", margin)])
+}
+
+/// Time, throughput and utilization, each of which can be asked for its reason.
+#[component]
+fn Speed() -> impl IntoView {
+    let store = use_store();
+    let time = Memo::new(move |_| {
+        store.shown().with(|shown| shown.as_ref().and_then(|shown| shown.report.time))
+    });
+    let number = move |key: &'static str, question: Question, read: fn(&TimeReport) -> String| {
+        let value = move || time.get().as_ref().map(read).unwrap_or_default();
+        view! {
+            <button
+                class="figure"
+                data-testid=key
+                class:asked=move || store.selected.get() == Some(question)
+                on:click=move |_| store.selected.set(Some(question))
+            >
+                <span class="figure-value">{value}</span>
+                " "
+                <span class="figure-name">{move || store.text(key)}</span>
+            </button>
+        }
+    };
+    view! {
+        <div class="speed">
+            {number("verdict.step", Question::StepTime, |time| format_secs(time.step_s))}
+            {number("verdict.tokens", Question::TokensPerSecond, |time| {
+                format_count(time.tokens_per_s)
+            })}
+            {number("verdict.mfu", Question::Mfu, |time| percent(time.mfu))}
+            {number("verdict.exposed", Question::ExposedCommunication, |time| {
+                format_secs(time.exposed_comm_s)
+            })}
+            <Show when=move || time.get().is_some_and(|time| time.bubble_fraction > 0.0)>
+                {number("verdict.bubble", Question::Bubble, |time| percent(time.bubble_fraction))}
+            </Show>
+            <BasisBadge/>
+        </div>
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{}\u{a0}%", format_count(share * 100.0))
+}
+
+/// How well the answer is known: as its weakest constant.
+#[component]
+fn BasisBadge() -> impl IntoView {
+    let store = use_store();
+    let basis = Memo::new(move |_| {
+        store.shown().with(|shown| shown.as_ref().and_then(|shown| weakest_basis(&shown.report)))
+    });
+    move || {
+        basis.get().map(|basis| {
+            let name = basis_name(basis);
+            view! {
+                <span
+                    class=format!("badge {name}")
+                    data-testid="basis"
+                    title=move || store.text(&format!("basis.{name}.help"))
+                >
+                    {move || store.text(&format!("basis.{name}"))}
+                </span>
+            }
+        })
+    }
+}
+
+/// The name of a basis in class names and in the keys of texts: `basis.<name>`.
+pub fn basis_name(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Measured => "measured",
+        Basis::Published => "published",
+        Basis::Assumed => "assumed",
+    }
+}
+
+/// Up to three changes that were simulated and fit.
+#[component]
+fn FixRow(fixes: RwSignal<Fixes>) -> impl IntoView {
+    let store = use_store();
+    let found = Memo::new(move |_| fixes.with(|fixes| fixes.found.clone()));
+    let state = move || {
+        let key = fixes.with(|fixes| match (fixes.searching, fixes.found.is_empty()) {
+            (true, true) => "fix.searching",
+            (false, true) => "fix.none",
+            (_, false) => "fix.found",
+        });
+        store.text(key)
+    };
+    let buttons = move || {
+        found
+            .get()
+            .into_iter()
+            .map(|fix| {
+                let edits = fix.edits.clone();
+                view! {
+                    <button
+                        class="fix"
+                        data-testid="fix"
+                        on:click=move |_| store.edit_all(fix.edits.clone())
+                    >
+                        <span>{move || edits_words(store.locale.get(), &edits)}</span>
+                        <span class="fix-result">
+                            "→ " {move || format_bytes(fix.needs, store.unit.get())}
+                        </span>
+                    </button>
+                }
+            })
+            .collect_view()
+    };
+    view! {
+        <div class="fixes" data-testid="fixes">
+            <span class="fixes-name">{state}</span>
+            {buttons}
+        </div>
+    }
+}

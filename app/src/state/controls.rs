@@ -1,0 +1,279 @@
+//! The list of controls: which field each one sets, how, and when it is there.
+//!
+//! The page and the tests go over this list; a control is added by listing it.
+
+use sim_core::scenario::{AttentionKernel, Framework, ModelChoice, Optimizer, OptimizerImplementation, Recompute, Scenario};
+
+/// The five sections of the left column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Model,
+    Hardware,
+    Job,
+    Strategy,
+    Precision,
+}
+
+impl Section {
+    pub const ALL: [Self; 5] =
+        [Self::Model, Self::Hardware, Self::Job, Self::Strategy, Self::Precision];
+
+    /// The name in the keys of texts: `section.<name>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Hardware => "hardware",
+            Self::Job => "job",
+            Self::Strategy => "strategy",
+            Self::Precision => "precision",
+        }
+    }
+}
+
+/// How a field is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A slider over these values, with a box for any other.
+    Number(&'static [u64]),
+    /// As `Number`; an empty box leaves the value to be derived.
+    OptionalNumber(&'static [u64]),
+    /// A slider with every value named below it.
+    Stages(&'static [u64]),
+    /// Named values; `null` stands first where the field may be left to be derived.
+    Choice(&'static [Option<&'static str>]),
+    Toggle,
+    /// A number that replaces one of a catalogue model's.
+    ModelNumber,
+    ModelPicker,
+    DevicePicker,
+}
+
+/// One control.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// The field it sets, names joined by dots as in the scenario file.
+    pub field: &'static str,
+    pub section: Section,
+    pub kind: Kind,
+    /// Shown only when the section's expert part is opened.
+    pub expert: bool,
+    /// Whether it means anything for a scenario.
+    pub applies: fn(&Scenario) -> bool,
+}
+
+impl Control {
+    /// The last part of the field's path.
+    pub fn short_name(&self) -> &'static str {
+        self.field.rsplit('.').next().unwrap_or(self.field)
+    }
+}
+
+const fn basic(section: Section, field: &'static str, kind: Kind) -> Control {
+    Control { field, section, kind, expert: false, applies: |_| true }
+}
+
+const fn expert(section: Section, field: &'static str, kind: Kind) -> Control {
+    Control { field, section, kind, expert: true, applies: |_| true }
+}
+
+const fn when(control: Control, applies: fn(&Scenario) -> bool) -> Control {
+    Control { applies, ..control }
+}
+
+/// A model whose numbers can be replaced: one of the catalogue.
+fn is_catalogue_model(scenario: &Scenario) -> bool {
+    !matches!(scenario.model, ModelChoice::HfConfig { .. })
+}
+
+const POWERS_TO_16: &[u64] = &[1, 2, 4, 8, 16];
+const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
+const NODES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const SEQUENCES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
+const BATCHES: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64];
+const GLOBAL_BATCHES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+
+/// All controls, in the order of the page.
+pub const CONTROLS: &[Control] = &[
+    basic(Section::Model, "model", Kind::ModelPicker),
+    when(expert(Section::Model, "model.layers", Kind::ModelNumber), is_catalogue_model),
+    when(expert(Section::Model, "model.hidden", Kind::ModelNumber), is_catalogue_model),
+    when(expert(Section::Model, "model.heads", Kind::ModelNumber), is_catalogue_model),
+    when(expert(Section::Model, "model.kv_heads", Kind::ModelNumber), is_catalogue_model),
+    when(expert(Section::Model, "model.ffn", Kind::ModelNumber), is_catalogue_model),
+    when(expert(Section::Model, "model.vocab", Kind::ModelNumber), is_catalogue_model),
+    basic(Section::Hardware, "hardware.device", Kind::DevicePicker),
+    basic(Section::Hardware, "hardware.devices_per_node", Kind::Number(POWERS_TO_16)),
+    basic(Section::Hardware, "hardware.nodes", Kind::Number(NODES)),
+    basic(Section::Job, "workload.sequence", Kind::Number(SEQUENCES)),
+    basic(Section::Job, "workload.micro_batch", Kind::Number(BATCHES)),
+    basic(Section::Job, "workload.global_batch", Kind::OptionalNumber(GLOBAL_BATCHES)),
+    basic(
+        Section::Job,
+        "workload.optimizer",
+        Kind::Choice(&[
+            Some(Optimizer::AdamW.name()),
+            Some(Optimizer::AdamW8bit.name()),
+            Some(Optimizer::Adafactor.name()),
+            Some(Optimizer::Lion.name()),
+            Some(Optimizer::SgdMomentum.name()),
+            Some(Optimizer::Sgd.name()),
+            Some(Optimizer::Muon.name()),
+        ]),
+    ),
+    basic(
+        Section::Job,
+        "workload.attention",
+        Kind::Choice(&[
+            Some(AttentionKernel::Flash.name()),
+            Some(AttentionKernel::Eager.name()),
+        ]),
+    ),
+    expert(Section::Job, "workload.gradient_accumulation", Kind::OptionalNumber(GLOBAL_BATCHES)),
+    expert(Section::Job, "workload.dropout", Kind::Toggle),
+    expert(
+        Section::Job,
+        "workload.optimizer_implementation",
+        Kind::Choice(&[
+            Some(OptimizerImplementation::Fused.name()),
+            Some(OptimizerImplementation::Foreach.name()),
+            Some(OptimizerImplementation::Loop.name()),
+        ]),
+    ),
+    expert(
+        Section::Job,
+        "workload.framework",
+        Kind::Choice(&[
+            Some(Framework::DeepSpeed.name()),
+            Some(Framework::Pytorch.name()),
+            Some(Framework::Megatron.name()),
+            Some(Framework::Nanotron.name()),
+        ]),
+    ),
+    expert(Section::Job, "workload.compile", Kind::Toggle),
+    basic(Section::Strategy, "strategy.zero", Kind::Stages(&[0, 1, 2, 3])),
+    basic(Section::Strategy, "strategy.tp", Kind::Number(POWERS_TO_64)),
+    when(basic(Section::Strategy, "strategy.sequence_parallel", Kind::Toggle), |scenario| {
+        scenario.strategy.tp > 1 || scenario.strategy.sequence_parallel
+    }),
+    basic(Section::Strategy, "strategy.pp", Kind::Number(POWERS_TO_64)),
+    when(
+        basic(
+            Section::Strategy,
+            "strategy.schedule",
+            Kind::Choice(&[Some("1f1b"), Some("gpipe")]),
+        ),
+        |scenario| scenario.strategy.pp > 1,
+    ),
+    basic(
+        Section::Strategy,
+        "strategy.recompute",
+        Kind::Choice(&[
+            Some(Recompute::None.name()),
+            Some(Recompute::Selective.name()),
+            Some(Recompute::Full.name()),
+        ]),
+    ),
+    basic(
+        Section::Precision,
+        "workload.precision",
+        Kind::Choice(&[
+            Some("bf16-mixed"),
+            Some("fp16-mixed"),
+            Some("bf16-pure"),
+            Some("fp8-mixed"),
+            Some("tf32"),
+            Some("fp32"),
+        ]),
+    ),
+    basic(
+        Section::Precision,
+        "workload.gradient_dtype",
+        Kind::Choice(&[None, Some("fp32"), Some("bf16"), Some("fp16")]),
+    ),
+];
+
+/// The position of `value` on a slider over `stops`: its own, or that of the nearest below.
+pub fn position(stops: &[u64], value: u64) -> usize {
+    stops.partition_point(|&stop| stop <= value).saturating_sub(1)
+}
+
+/// The stop after (or before) `value`, which need not be a stop itself.
+pub fn neighbour(stops: &[u64], value: u64, upwards: bool) -> Option<u64> {
+    if upwards {
+        stops.iter().copied().find(|&stop| stop > value)
+    } else {
+        stops.iter().copied().rev().find(|&stop| stop < value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::i18n::find;
+    use sim_core::quantity::Locale;
+    use sim_core::scenario::Edit;
+
+    fn scenario() -> Scenario {
+        Scenario::from_json(r#"{"model":{"preset":"gpt2"},"hardware":{"device":"t4"}}"#)
+            .expect("the scenario is whole")
+    }
+
+    #[test]
+    fn every_control_sets_an_existing_field() {
+        for control in CONTROLS {
+            let value = match control.kind {
+                Kind::Number(stops) | Kind::OptionalNumber(stops) | Kind::Stages(stops) => {
+                    assert!(stops.is_sorted() && !stops.is_empty(), "{}", control.field);
+                    stops.iter().map(|&stop| serde_json::Value::from(stop)).collect()
+                }
+                Kind::Choice(names) => names.iter().map(|&name| name.into()).collect(),
+                Kind::Toggle => vec![true.into(), false.into()],
+                Kind::ModelNumber => vec![8.into()],
+                Kind::ModelPicker | Kind::DevicePicker => vec!["a".into()],
+            };
+            for value in value {
+                let edit = Edit::new(control.field, value);
+                assert!(scenario().edited(&edit).is_ok(), "{edit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_control_and_choice_has_its_words() {
+        for locale in [Locale::En, Locale::ZhCn] {
+            for section in Section::ALL {
+                assert!(find(locale, &format!("section.{}", section.name())).is_some());
+            }
+            for control in CONTROLS {
+                let field = control.field;
+                assert!(find(locale, &format!("field.{field}")).is_some(), "field.{field}");
+                assert!(find(locale, &format!("field.{field}.help")).is_some(), "field.{field}.help");
+                if let Kind::Choice(names) = control.kind {
+                    for name in names.iter().flatten() {
+                        let key = format!("choice.{field}.{name}");
+                        assert!(find(locale, &key).is_some(), "{key}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_names_are_unique() {
+        let mut names: Vec<_> = CONTROLS.iter().map(Control::short_name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn a_slider_stands_at_its_value_or_below() {
+        assert_eq!(position(&[1, 2, 4], 4), 2);
+        assert_eq!(position(&[1, 2, 4], 3), 1);
+        assert_eq!(position(&[128, 256], 1), 0);
+        assert_eq!(neighbour(&[1, 2, 4], 3, true), Some(4));
+        assert_eq!(neighbour(&[1, 2, 4], 3, false), Some(2));
+        assert_eq!(neighbour(&[1, 2, 4], 4, true), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! Ways to make a scenario fit: candidates in order of effort, each believed only when simulated.
+
+use sim_core::quantity::Bytes;
+use sim_core::scenario::{Edit, Recompute, Scenario};
+use std::collections::VecDeque;
+
+/// How many fixes are offered.
+const WANTED: usize = 3;
+
+/// A change that was simulated and fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    pub edits: Vec<Edit>,
+    /// What the fullest GPU needs then.
+    pub needs: Bytes,
+}
+
+/// The same idea in growing strength; the first that fits is enough.
+type Family = VecDeque<Vec<Edit>>;
+
+/// A search that simulates one candidate a step, so that the page stays quick meanwhile.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    families: VecDeque<Family>,
+    found: Vec<Fix>,
+}
+
+impl Search {
+    /// A search for `scenario`, which runs `replicas` copies of the model; `larger_devices` are ids
+    /// of devices with more memory, the smallest first.
+    pub fn new(scenario: &Scenario, replicas: u64, larger_devices: &[&str]) -> Self {
+        let strategy = &scenario.strategy;
+        let hardware = &scenario.hardware;
+        let mut families: Vec<Vec<Vec<Edit>>> = Vec::new();
+
+        if replicas > 1 && strategy.fsdp.is_none() {
+            families.push((strategy.zero + 1..=3).map(|stage| vec![zero(stage)]).collect());
+        }
+        if strategy.recompute == Recompute::None {
+            families.push(vec![vec![recompute("selective")], vec![recompute("full")]]);
+        }
+        families.push(halvings(scenario.workload.micro_batch).map(|size| vec![micro_batch(size)]).collect());
+        families.push(
+            [2, 4, 8]
+                .into_iter()
+                .filter(|&tp| tp > strategy.tp && hardware.devices_per_node.is_multiple_of(tp))
+                .map(|tp| vec![Edit::new("strategy.tp", tp), derived_replicas()])
+                .collect(),
+        );
+        if replicas > 1 && strategy.fsdp.is_none() {
+            families.push(vec![
+                vec![zero(3), recompute("full")],
+                vec![zero(3), recompute("full"), micro_batch(1)],
+            ]);
+        }
+        families.push(more_devices(scenario));
+        families.push(
+            larger_devices.iter().map(|device| vec![Edit::new("hardware.device", *device)]).collect(),
+        );
+        families.push(
+            [2, 4, 8]
+                .into_iter()
+                .filter(|&count| count > hardware.devices_per_node)
+                .flat_map(|count| {
+                    let split = [devices(count), derived_replicas(), Edit::new("strategy.tp", count)];
+                    [split.to_vec(), [&split[..], &[recompute("full")]].concat()]
+                })
+                .collect(),
+        );
+        families.push(
+            larger_devices
+                .iter()
+                .flat_map(|device| {
+                    [2, 4, 8].into_iter().filter(|&count| count > hardware.devices_per_node).map(|count| {
+                        vec![Edit::new("hardware.device", *device), devices(count), derived_replicas(), zero(3)]
+                    })
+                })
+                .collect(),
+        );
+        Self { families: families.into_iter().map(VecDeque::from).collect(), found: Vec::new() }
+    }
+
+    /// What fits so far, the least effort first.
+    pub fn found(&self) -> &[Fix] {
+        &self.found
+    }
+
+    /// True when another step cannot change the answer.
+    pub fn is_done(&self) -> bool {
+        self.found.len() >= WANTED || self.families.is_empty()
+    }
+
+    /// Tries one candidate. `needs` says what the fullest GPU then needs, when that fits.
+    pub fn step(&mut self, needs: impl FnOnce(&[Edit]) -> Option<Bytes>) {
+        let Some(family) = self.families.front_mut() else { return };
+        let Some(edits) = family.pop_front() else {
+            self.families.pop_front();
+            return;
+        };
+        if let Some(needs) = needs(&edits) {
+            self.families.pop_front();
+            self.found.push(Fix { edits, needs });
+        }
+    }
+}
+
+fn zero(stage: u64) -> Edit {
+    Edit::new("strategy.zero", stage)
+}
+
+fn recompute(name: &str) -> Edit {
+    Edit::new("strategy.recompute", name)
+}
+
+fn micro_batch(size: u64) -> Edit {
+    Edit::new("workload.micro_batch", size)
+}
+
+fn devices(count: u64) -> Edit {
+    Edit::new("hardware.devices_per_node", count)
+}
+
+/// Replicas follow from the number of GPUs.
+fn derived_replicas() -> Edit {
+    Edit::new("strategy.dp", serde_json::Value::Null)
+}
+
+fn halvings(from: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(from / 2), |size| Some(size / 2)).take_while(|&size| size > 0)
+}
+
+/// ZeRO-3 over more and more GPUs, with and without recomputation.
+fn more_devices(scenario: &Scenario) -> Vec<Vec<Edit>> {
+    let hardware = &scenario.hardware;
+    let mut steps: Vec<Vec<Edit>> = Vec::new();
+    let mut add = |grown: Vec<Edit>| {
+        let sharded = [grown, vec![derived_replicas(), zero(3)]].concat();
+        steps.push(sharded.clone());
+        if scenario.strategy.recompute != Recompute::Full {
+            steps.push([sharded, vec![recompute("full")]].concat());
+        }
+    };
+    for count in [2, 4, 8].into_iter().filter(|&count| count > hardware.devices_per_node) {
+        add(vec![devices(count)]);
+    }
+    for count in [2, 4, 8, 16, 32, 64].into_iter().filter(|&count| count > hardware.nodes) {
+        let mut grown = vec![Edit::new("hardware.nodes", count)];
+        if hardware.devices_per_node < 8 {
+            grown.insert(0, devices(8));
+        }
+        add(grown);
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(strategy: serde_json::Value, devices: u64) -> Scenario {
+        Scenario::from_value(serde_json::json!({
+            "model": "llama-2-7b",
+            "hardware": { "device": "rtx-3090", "devices_per_node": devices },
+            "workload": { "micro_batch": 4 },
+            "strategy": strategy,
+        }))
+        .expect("the scenario is whole")
+    }
+
+    fn run(mut search: Search, mut fits: impl FnMut(&[Edit]) -> bool) -> Vec<Vec<Edit>> {
+        for _ in 0..10_000 {
+            if search.is_done() {
+                return search.found().iter().map(|fix| fix.edits.clone()).collect();
+            }
+            search.step(|edits| fits(edits).then_some(Bytes::ZERO));
+        }
+        panic!("the search does not end");
+    }
+
+    #[test]
+    fn the_gentlest_stage_that_fits_is_offered_first() {
+        let search = Search::new(&scenario(serde_json::json!({}), 8), 8, &[]);
+        let found = run(search, |edits| edits == [zero(2)]);
+        assert_eq!(found, vec![vec![zero(2)]]);
+    }
+
+    #[test]
+    fn three_ideas_are_enough() {
+        let search = Search::new(&scenario(serde_json::json!({}), 8), 8, &["h100-sxm"]);
+        assert_eq!(
+            run(search, |_| true),
+            vec![vec![zero(1)], vec![recompute("selective")], vec![micro_batch(2)]]
+        );
+    }
+
+    #[test]
+    fn a_search_without_success_ends() {
+        let search = Search::new(&scenario(serde_json::json!({ "zero": 3, "recompute": "full" }), 1), 1, &["h100-sxm"]);
+        assert_eq!(run(search, |_| false), Vec::<Vec<Edit>>::new());
+    }
+
+    #[test]
+    fn one_gpu_is_not_offered_sharding_without_more_gpus() {
+        let search = Search::new(&scenario(serde_json::json!({}), 1), 1, &[]);
+        run(search, |edits| {
+            let shards = edits.iter().any(|edit| edit.field == "strategy.zero");
+            assert!(!shards || edits.iter().any(|edit| edit.field.starts_with("hardware.")));
+            false
+        });
+    }
+
+    #[test]
+    fn every_candidate_can_be_applied() {
+        let start = scenario(serde_json::json!({ "dp": 2 }), 2);
+        run(Search::new(&start, 2, &["h100-sxm"]), |edits| {
+            start.edited_all(edits).expect("candidates set existing fields");
+            false
+        });
+    }
+}

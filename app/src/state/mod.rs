@@ -1,0 +1,18 @@
+//! What the page knows, apart from how it looks.
+
+pub mod controls;
+pub mod edit_words;
+pub mod fix_finder;
+pub mod fixes;
+pub mod formula;
+pub mod history;
+pub mod import;
+pub mod link;
+pub mod notice;
+pub mod preferences;
+pub mod start;
+pub mod store;
+pub mod values;
+pub mod verdict;
+
+pub use store::{Outcome, Store, use_store};

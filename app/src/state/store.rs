@@ -1,0 +1,317 @@
+//! The page's state: one scenario, what it comes to, and how the reader looks at it.
+
+use super::history::History;
+use super::link;
+use super::notice::{Notice, Tone};
+use super::preferences::Theme;
+use crate::i18n::{self, Message};
+use crate::platform::{clock, frame};
+use leptos::prelude::*;
+use serde_json::Value as Json;
+use sim_core::Simulation;
+use sim_core::check::range_of;
+use sim_core::engine::TaskId;
+use sim_core::explain::Question;
+use sim_core::issue::{Issue, IssueCode, Severity};
+use sim_core::quantity::{Locale, Unit};
+use sim_core::scenario::{Edit, ModelChoice, Scenario};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a scenario comes to.
+pub type Outcome = Result<Arc<Simulation>, Arc<Vec<Issue>>>;
+
+/// The state, as cheap to pass around as a handful of numbers.
+#[derive(Clone, Copy)]
+pub struct Store {
+    scenario: RwSignal<Scenario>,
+    tree: Memo<Json>,
+    /// What stands in a control and cannot even be a scenario's value, by field.
+    held: RwSignal<BTreeMap<String, String>>,
+    pending: StoredValue<Vec<Edit>>,
+    history: RwSignal<History<Scenario>>,
+    outcome: Memo<Outcome>,
+    shown: Memo<Option<Arc<Simulation>>>,
+    pub locale: RwSignal<Locale>,
+    pub theme: RwSignal<Theme>,
+    pub unit: RwSignal<Unit>,
+    /// The instant that the charts show, in seconds; the peak without one.
+    pub cursor: RwSignal<Option<f64>>,
+    /// The span that the timeline holds on to.
+    pub pinned: RwSignal<Option<TaskId>>,
+    /// The number whose reason is asked for.
+    pub selected: RwSignal<Option<Question>>,
+    pub notices: RwSignal<Vec<Notice>>,
+}
+
+/// The state of the page around a component.
+pub fn use_store() -> Store {
+    use_context().expect("the page provides its store")
+}
+
+impl Store {
+    pub fn new(start: Scenario) -> Self {
+        let scenario = RwSignal::new(start);
+        let outcome = Memo::new_with_compare(
+            move |_| scenario.with(sim_core::simulate).map(Arc::new).map_err(Arc::new),
+            |_, _| true,
+        );
+        let shown = Memo::new_with_compare(
+            move |before: Option<&Option<Arc<Simulation>>>| match outcome.get() {
+                Ok(simulation) => Some(simulation),
+                Err(_) => before.cloned().flatten(),
+            },
+            |before, now| match (before, now) {
+                (Some(Some(before)), Some(Some(now))) => !Arc::ptr_eq(before, now),
+                (Some(None), Some(None)) => false,
+                _ => true,
+            },
+        );
+        Self {
+            scenario,
+            tree: Memo::new(move |_| {
+                scenario.with(|scenario| {
+                    serde_json::to_value(scenario).expect("a scenario has string keys only")
+                })
+            }),
+            held: RwSignal::default(),
+            pending: StoredValue::default(),
+            history: RwSignal::default(),
+            outcome,
+            shown,
+            locale: RwSignal::default(),
+            theme: RwSignal::default(),
+            unit: RwSignal::default(),
+            cursor: RwSignal::default(),
+            pinned: RwSignal::default(),
+            selected: RwSignal::default(),
+            notices: RwSignal::default(),
+        }
+    }
+
+    // What it is
+
+    pub fn scenario(self) -> RwSignal<Scenario> {
+        self.scenario
+    }
+
+    /// What the scenario comes to.
+    pub fn outcome(self) -> Memo<Outcome> {
+        self.outcome
+    }
+
+    /// The last scenario that came to something, simulated.
+    pub fn shown(self) -> Memo<Option<Arc<Simulation>>> {
+        self.shown
+    }
+
+    /// True while what is shown is not what the controls say.
+    pub fn is_stale(self) -> bool {
+        self.outcome.with(Result::is_err) || self.held.with(|held| !held.is_empty())
+    }
+
+    /// The value of a field, as it stands in the file.
+    pub fn field(self, path: &'static str) -> Memo<Json> {
+        let tree = self.tree;
+        Memo::new(move |_| tree.with(|tree| at(tree, path).cloned().unwrap_or_default()))
+    }
+
+    /// The value of a field with the edits that are on their way.
+    pub fn latest(self, path: &str) -> Json {
+        let pending = self.pending.with_value(|edits| {
+            edits.iter().rev().find(|edit| edit.field == path).map(|edit| edit.value.clone())
+        });
+        pending.unwrap_or_else(|| {
+            self.tree.with_untracked(|tree| at(tree, path).cloned().unwrap_or_default())
+        })
+    }
+
+    /// What stands in a control and cannot be a value.
+    pub fn held_text(self, path: &str) -> Option<String> {
+        self.held.with(|held| held.get(path).cloned())
+    }
+
+    /// Sentences for everything that stands in a control and cannot be a value.
+    pub fn held_reasons(self) -> Vec<(String, Message)> {
+        self.held.with(|held| {
+            held.keys().map(|field| (field.clone(), not_a_value(field))).collect()
+        })
+    }
+
+    /// All findings about the scenario, the worst first.
+    pub fn issues(self) -> Vec<Issue> {
+        let mut issues = self.outcome.with(|outcome| match outcome {
+            Ok(simulation) => simulation.report.issues.clone(),
+            Err(issues) => issues.to_vec(),
+        });
+        issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+        issues
+    }
+
+    /// The worst finding about a field. That it does not fit is the verdict's to say.
+    pub fn issue(self, path: &'static str) -> Memo<Option<Issue>> {
+        Memo::new(move |_| {
+            self.issues()
+                .into_iter()
+                .find(|issue| issue.field == path && issue.code != IssueCode::DoesNotFit)
+        })
+    }
+
+    /// True when a field has an error, as a text or as a value.
+    pub fn has_error(self, path: &'static str) -> bool {
+        self.held.with(|held| held.contains_key(path))
+            || self.issues().iter().any(|i| i.field == path && i.severity == Severity::Error)
+    }
+
+    // Changing it
+
+    /// Sets a field before the next paint.
+    pub fn edit(self, edit: Edit) {
+        self.edit_all(vec![edit]);
+    }
+
+    /// Sets fields in order before the next paint, as one change.
+    pub fn edit_all(self, edits: Vec<Edit>) {
+        self.pending.update_value(|pending| pending.extend(edits));
+        frame::before_paint(move || self.flush());
+    }
+
+    /// Replaces one of a catalogue model's numbers.
+    pub fn edit_model(self, path: &'static str, value: Option<u64>) {
+        let base = self.scenario.with_untracked(|scenario| match &scenario.model {
+            ModelChoice::Catalogue(id) => Some(serde_json::json!({ "preset": id })),
+            ModelChoice::Preset(_) | ModelChoice::HfConfig { .. } => None,
+        });
+        let base = base.map(|model| Edit::new("model", model));
+        self.edit_all(base.into_iter().chain([Edit::new(path, value)]).collect());
+    }
+
+    /// Keeps what stands in a control although it cannot be a value.
+    pub fn hold(self, path: &str, text: String) {
+        self.held.update(|held| {
+            held.insert(path.to_owned(), text);
+        });
+    }
+
+    /// Replaces everything; `what` names the change for undo.
+    pub fn replace(self, scenario: Scenario, what: &str) {
+        self.pending.update_value(Vec::clear);
+        self.held.set(BTreeMap::new());
+        let before = self.scenario.get_untracked();
+        if before != scenario {
+            self.history.update(|history| history.record(before, what, clock::now_ms()));
+            self.put(scenario);
+        }
+    }
+
+    pub fn undo(self) {
+        self.travel(History::undo);
+    }
+
+    pub fn redo(self) {
+        self.travel(History::redo);
+    }
+
+    pub fn can_undo(self) -> bool {
+        self.history.with(History::can_undo)
+    }
+
+    pub fn can_redo(self) -> bool {
+        self.history.with(History::can_redo)
+    }
+
+    fn travel(self, step: fn(&mut History<Scenario>, Scenario) -> Option<Scenario>) {
+        self.flush();
+        self.held.set(BTreeMap::new());
+        let current = self.scenario.get_untracked();
+        let Some(target) = self.history.try_update(|history| step(history, current)).flatten()
+        else {
+            return;
+        };
+        self.put(target);
+    }
+
+    fn flush(self) {
+        let edits = self.pending.try_update_value(std::mem::take).unwrap_or_default();
+        let Some(last) = edits.last().map(|edit| edit.field.clone()) else { return };
+        let before = self.scenario.get_untracked();
+        let mut scenario = before.clone();
+        let mut held = self.held.get_untracked();
+        for edit in edits {
+            match scenario.edited(&edit) {
+                Ok(edited) => {
+                    scenario = edited;
+                    held.remove(&edit.field);
+                }
+                Err(_) => {
+                    held.insert(edit.field, edit.value.to_string());
+                }
+            }
+        }
+        if held != self.held.get_untracked() {
+            self.held.set(held);
+        }
+        if scenario != before {
+            self.history.update(|history| history.record(before, &last, clock::now_ms()));
+            self.put(scenario);
+        }
+    }
+
+    fn put(self, scenario: Scenario) {
+        // Spans and instants belong to the step before.
+        self.pinned.set(None);
+        self.cursor.set(None);
+        self.scenario.set(scenario);
+    }
+
+    // Saying it
+
+    /// A text in the reader's language.
+    pub fn text(self, key: &str) -> &'static str {
+        i18n::text(self.locale.get(), key)
+    }
+
+    /// A sentence in the reader's language.
+    pub fn say(self, message: &Message) -> String {
+        message.render(self.locale.get())
+    }
+
+    /// Says something once.
+    pub fn notify(self, tone: Tone, message: Message) {
+        self.notices.update(|notices| {
+            notices.retain(|notice| notice.message != message);
+            let id = notices.iter().map(|notice| notice.id + 1).max().unwrap_or_default();
+            notices.push(Notice { id, tone, message });
+        });
+    }
+
+    /// Takes a notice away.
+    pub fn dismiss(self, id: u32) {
+        self.notices.update(|notices| notices.retain(|notice| notice.id != id));
+    }
+
+    /// The part of a link behind `#` that leads here.
+    pub fn link(self) -> String {
+        self.scenario.with(link::encode)
+    }
+}
+
+/// The sentence for a text that is no value of `field`.
+pub fn not_a_value(field: &str) -> Message {
+    match range_of(field) {
+        Some(range) => {
+            Message::new("control.whole-number-in").with("min", range.min).with("max", range.max)
+        }
+        None => Message::new("control.whole-number"),
+    }
+}
+
+/// The sentence for a finding.
+pub fn issue_message(issue: &Issue) -> Message {
+    let message = Message::new(format!("issue.{}", issue.code.name()));
+    issue.values.iter().fold(message, |message, (name, value)| message.with(name, value))
+}
+
+fn at<'a>(tree: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(tree, |place, name| place.get(name))
+}

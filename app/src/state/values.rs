@@ -1,0 +1,92 @@
+//! How the values of explanations and settings read.
+
+use crate::i18n::{find, text};
+use serde_json::Value as Json;
+use sim_core::explain::Value;
+use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
+
+/// A value with its unit: `9.41 GiB`, `43.1 %`.
+pub fn in_words(value: Value, unit: Unit) -> String {
+    match value {
+        Value::Bytes(bytes) => format_bytes(Bytes::new(bytes), unit),
+        Value::Seconds(seconds) => format_secs(seconds),
+        Value::Flops(flops) => format!("{}\u{a0}TFLOP", format_count(flops / 1e12)),
+        Value::FlopsPerSecond(rate) => format!("{}\u{a0}TFLOP/s", format_count(rate / 1e12)),
+        Value::BytesPerSecond(rate) => format!("{}/s", format_bytes(Bytes::new(rate), Unit::Gb)),
+        Value::Count(count) | Value::Number(count) => format_count(count),
+        Value::Share(share) => format!("{}\u{a0}%", format_count(share * 100.0)),
+    }
+}
+
+/// A value inside a formula: a count keeps its digits, or becomes `6.74·10⁹`, because `6.74 B` reads
+/// as bytes there.
+pub fn in_formula(value: Value, unit: Unit) -> String {
+    match value {
+        Value::Count(count) | Value::Number(count) if count.abs() >= 1e6 => scientific(count),
+        Value::Count(count) if (count - count.round()).abs() < 1e-9 => format!("{count:.0}"),
+        Value::Flops(flops) => scientific(flops),
+        other => in_words(other, unit),
+    }
+}
+
+/// `6.74·10⁹`.
+fn scientific(value: f64) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let written = format!("{value:.2e}");
+    let Some((mantissa, exponent)) = written.split_once('e') else { return written };
+    let raised: String = exponent
+        .chars()
+        .map(|c| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]))
+        .collect();
+    format!("{mantissa}·10{raised}")
+}
+
+/// `71.2 of 79.3 GiB`: two amounts that share one unit where they can; as (first, second).
+pub fn pair(first: Bytes, second: Bytes, unit: Unit) -> (String, String) {
+    let (a, b) = (format_bytes(first, unit), format_bytes(second, unit));
+    match (a.split_once('\u{a0}'), b.split_once('\u{a0}')) {
+        (Some((number, one)), Some((_, other))) if one == other => (number.to_owned(), b),
+        _ => (a, b),
+    }
+}
+
+/// The value of a setting in words: a choice by its text, anything else as it stands in the file.
+pub fn setting(locale: Locale, field: &str, value: &Json) -> String {
+    match value {
+        Json::String(name) => find(locale, &format!("choice.{field}.{name}"))
+            .map_or_else(|| name.clone(), str::to_owned),
+        Json::Bool(true) => text(locale, "choice.on").to_owned(),
+        Json::Bool(false) => text(locale, "choice.off").to_owned(),
+        Json::Null => text(locale, "choice.automatic").to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_counts_in_a_formula_are_powers_of_ten() {
+        assert_eq!(in_formula(Value::Count(6_738_415_616.0), Unit::Gib), "6.74·10⁹");
+        assert_eq!(in_formula(Value::Count(2048.0), Unit::Gib), "2048");
+        assert_eq!(in_formula(Value::Number(0.000_012), Unit::Gib), "0.00");
+        assert_eq!(scientific(1.5e-7), "1.50·10⁻⁷");
+    }
+
+    #[test]
+    fn values_carry_their_unit() {
+        let words = |value| in_words(value, Unit::Gib).replace('\u{a0}', " ");
+        assert_eq!(words(Value::FlopsPerSecond(312e12)), "312 TFLOP/s");
+        assert_eq!(words(Value::BytesPerSecond(300e9)), "300 GB/s");
+        assert_eq!(words(Value::Share(0.431)), "43.1 %");
+    }
+
+    #[test]
+    fn a_pair_names_a_shared_unit_once() {
+        let (a, b) = pair(Bytes::gib(71.2), Bytes::gib(79.3), Unit::Gib);
+        assert_eq!((a.as_str(), b.as_str()), ("71.2", "79.3\u{a0}GiB"));
+        let (a, _) = pair(Bytes::mib(20.0), Bytes::gib(79.3), Unit::Gib);
+        assert_eq!(a, "20.0\u{a0}MiB");
+    }
+}

@@ -1,0 +1,99 @@
+//! From a scenario to a plan, or to everything that is wrong with it.
+//!
+//! Architecture invariant: nothing is fixed silently; what is not modelled is refused by name.
+
+mod batch;
+mod hardware;
+mod model;
+mod numbers;
+mod ranges;
+mod strategy;
+mod supported;
+
+pub use ranges::{RANGES, Range, range_of};
+
+use crate::issue::{Issue, Severity};
+use crate::plan::{Plan, split_layers};
+use crate::scenario::Scenario;
+
+/// A plan with what is worth knowing about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    pub plan: Plan,
+    /// Warnings and notes.
+    pub issues: Vec<Issue>,
+}
+
+/// Checks a scenario.
+///
+/// # Errors
+/// All findings, when at least one is an error.
+pub fn check(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
+    let mut issues = numbers::out_of_range(scenario);
+    issues.extend(supported::not_supported(scenario));
+    let model = model::resolve(scenario, &mut issues);
+    let machine = hardware::resolve(scenario, &mut issues);
+    let (Some(model), Some(machine)) = (model, machine) else { return Err(sorted(issues)) };
+    if has_errors(&issues) {
+        return Err(sorted(issues));
+    }
+    strategy::check(scenario, &model.shape, &machine, &mut issues);
+    let degrees = strategy::degrees(scenario, &mut issues);
+    let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
+    let (Some(degrees), Some(batch)) = (degrees, batch) else { return Err(sorted(issues)) };
+    if has_errors(&issues) {
+        return Err(sorted(issues));
+    }
+
+    let workload = &scenario.workload;
+    let gradient_dtype = workload.gradient_dtype.unwrap_or(workload.precision.compute());
+    let mut resolved = scenario.clone();
+    resolved.strategy.dp = Some(degrees.dp);
+    resolved.workload.global_batch = Some(batch.global);
+    resolved.workload.gradient_accumulation = Some(batch.micro_batches);
+    resolved.workload.gradient_dtype = Some(gradient_dtype);
+    let plan = Plan {
+        scenario: resolved,
+        model_name: model.name,
+        stages: split_layers(model.shape.layers, degrees.pp),
+        model: model.shape,
+        device: machine.device,
+        devices_per_node: scenario.hardware.devices_per_node,
+        nodes: scenario.hardware.nodes,
+        topology: machine.topology,
+        dp: degrees.dp,
+        tp: degrees.tp,
+        pp: degrees.pp,
+        schedule: scenario.strategy.schedule,
+        sequence_parallel: scenario.strategy.sequence_parallel && degrees.tp > 1,
+        zero: scenario.strategy.zero,
+        recompute: scenario.strategy.recompute,
+        sequence: workload.sequence,
+        micro_batch: workload.micro_batch,
+        micro_batches: batch.micro_batches,
+        global_batch: batch.global,
+        precision: workload.precision,
+        gradient_dtype,
+        optimizer: workload.optimizer,
+        optimizer_implementation: workload.optimizer_implementation,
+        attention: workload.attention,
+        dropout: workload.dropout,
+        framework: workload.framework,
+        compile: workload.compile,
+    };
+    strategy::advise(&plan, &mut issues);
+    if has_errors(&issues) {
+        return Err(sorted(issues));
+    }
+    Ok(Checked { plan, issues: sorted(issues) })
+}
+
+fn has_errors(issues: &[Issue]) -> bool {
+    issues.iter().any(|issue| issue.severity == Severity::Error)
+}
+
+/// Worst first, else in the order of finding.
+fn sorted(mut issues: Vec<Issue>) -> Vec<Issue> {
+    issues.sort_by(|a, b| b.severity.cmp(&a.severity));
+    issues
+}

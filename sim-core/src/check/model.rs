@@ -1,0 +1,115 @@
+//! Which model a scenario means.
+
+use crate::issue::{Issue, IssueCode};
+use crate::model::{ModelShape, catalog, hf_config, limits};
+use crate::scenario::{Edit, ModelChoice, PresetChoice, Scenario};
+
+/// A model with the name to show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolvedModel {
+    pub name: String,
+    pub shape: ModelShape,
+}
+
+/// The model of a scenario, when there is one.
+pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedModel> {
+    match &scenario.model {
+        ModelChoice::Catalogue(id) => from_catalogue(id, "model", issues),
+        ModelChoice::Preset(preset) => {
+            let mut model = from_catalogue(&preset.preset, "model.preset", issues)?;
+            change(&mut model.shape, preset);
+            consistent(&model.shape, issues).then_some(model)
+        }
+        ModelChoice::HfConfig { hf_config } => match hf_config::from_value(hf_config) {
+            Ok(import) => {
+                let name = hf_config
+                    .get("_name_or_path")
+                    .and_then(serde_json::Value::as_str)
+                    .filter(|name| !name.is_empty())
+                    .unwrap_or("config.json");
+                Some(ResolvedModel { name: name.to_owned(), shape: import.shape })
+            }
+            Err(error) => {
+                let field = match error.field() {
+                    Some(inner) => format!("model.hf_config.{inner}"),
+                    None => "model.hf_config".to_owned(),
+                };
+                issues.push(
+                    Issue::new(IssueCode::BadModelConfig, field).with("reason", error.to_string()),
+                );
+                None
+            }
+        },
+    }
+}
+
+fn from_catalogue(id: &str, field: &str, issues: &mut Vec<Issue>) -> Option<ResolvedModel> {
+    if let Some(entry) = catalog::find(id) {
+        return Some(ResolvedModel { name: entry.name.to_owned(), shape: entry.shape.clone() });
+    }
+    let mut issue = Issue::new(IssueCode::UnknownModel, field).with("value", id);
+    for near in catalog::suggest(id, 3) {
+        issue = issue.way_out(Edit::new(field, near));
+    }
+    issues.push(issue);
+    None
+}
+
+/// Replaces what the user has changed; heads and widths that follow from each other move along
+/// where they are not set.
+fn change(shape: &mut ModelShape, preset: &PresetChoice) {
+    let attention = &mut shape.attention;
+    let was_mha = attention.heads == attention.kv_heads;
+    shape.layers = preset.layers.unwrap_or(shape.layers);
+    shape.hidden = preset.hidden.unwrap_or(shape.hidden);
+    attention.heads = preset.heads.unwrap_or(attention.heads);
+    attention.kv_heads = preset.kv_heads.unwrap_or(if was_mha {
+        attention.heads
+    } else {
+        attention.kv_heads.min(attention.heads)
+    });
+    let derived = (preset.hidden.is_some() || preset.heads.is_some())
+        .then(|| (shape.hidden / attention.heads.max(1)).max(1));
+    attention.head_dim = preset.head_dim.or(derived).unwrap_or(attention.head_dim);
+    shape.mlp.ffn = preset.ffn.unwrap_or(shape.mlp.ffn);
+    shape.vocab = preset.vocab.unwrap_or(shape.vocab);
+}
+
+fn consistent(shape: &ModelShape, issues: &mut Vec<Issue>) -> bool {
+    let (hidden, heads, kv_heads) =
+        (shape.hidden, shape.attention.heads, shape.attention.kv_heads);
+    let divides = kv_heads != 0 && heads.is_multiple_of(kv_heads);
+    if !divides {
+        issues.push(
+            Issue::new(IssueCode::KvHeadsDoNotDivideHeads, "model.kv_heads")
+                .with("heads", heads)
+                .with("kv_heads", kv_heads)
+                .way_out(Edit::new("model.kv_heads", nearest_divisor(heads, kv_heads)))
+                .way_out(Edit::new("model.kv_heads", heads)),
+        );
+    }
+    // With heads of another width than hidden / heads there is nothing to divide.
+    if heads != 0 && shape.attention.head_dim == hidden / heads && !hidden.is_multiple_of(heads) {
+        issues.push(
+            Issue::new(IssueCode::HeadsDoNotDivideHidden, "model.heads")
+                .with("heads", heads)
+                .with("hidden", hidden)
+                .way_out(Edit::new("model.heads", nearest_divisor(hidden, heads)))
+                .way_out(Edit::new("model.hidden", hidden.div_ceil(heads) * heads)),
+        );
+    }
+    divides && limits::violations(shape).is_empty()
+}
+
+/// The divisor of `number` nearest to `wanted`, the smaller of two.
+pub(super) fn nearest_divisor(number: u64, wanted: u64) -> u64 {
+    let mut nearest = 1_u64;
+    for candidate in 1..=number.min(2 * wanted.max(1)) {
+        if number.is_multiple_of(candidate)
+            && candidate.abs_diff(wanted) < nearest.abs_diff(wanted)
+        {
+            nearest = candidate;
+        }
+    }
+    nearest
+}

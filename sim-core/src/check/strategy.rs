@@ -1,0 +1,212 @@
+//! Degrees of parallelism, and combinations that frameworks refuse or that have no use.
+
+use super::hardware::Machine;
+use super::model::nearest_divisor;
+use crate::issue::{Issue, IssueCode};
+use crate::model::ModelShape;
+use crate::plan::Plan;
+use crate::scenario::{AttentionKernel, Edit, Framework, Scenario, ScheduleName};
+
+/// How the GPUs are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Degrees {
+    pub dp: u64,
+    pub tp: u64,
+    pub pp: u64,
+}
+
+/// Most operations of a step that are simulated one by one.
+const MAX_OPERATIONS: u64 = 1_500_000;
+
+/// Largest sum of a layer's tensors that is computed with, in bytes.
+const MAX_LAYER_BYTES: f64 = 1e15;
+
+/// The degrees of a scenario; data parallelism takes what is left when it is not given.
+pub fn degrees(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Degrees> {
+    let (hardware, strategy) = (&scenario.hardware, &scenario.strategy);
+    let devices = hardware.devices_per_node * hardware.nodes;
+    let (tp, pp) = (strategy.tp, strategy.pp);
+    let split = tp * pp;
+    let dp = strategy.dp.unwrap_or((devices / split).max(1));
+    if dp * split == devices {
+        return Some(Degrees { dp, tp, pp });
+    }
+    let mut issue = Issue::new(IssueCode::DegreesDoNotFill, "strategy.dp")
+        .with("dp", dp)
+        .with("tp", tp)
+        .with("pp", pp)
+        .with("product", dp * split)
+        .with("devices", devices);
+    if devices.is_multiple_of(split) {
+        issue = issue.way_out(Edit::new("strategy.dp", serde_json::Value::Null));
+    }
+    if split > devices || !devices.is_multiple_of(split) {
+        if devices.is_multiple_of(tp) {
+            issue = issue.way_out(Edit::new("strategy.pp", nearest_divisor(devices / tp, pp)));
+        }
+        if devices.is_multiple_of(pp) {
+            issue = issue.way_out(Edit::new("strategy.tp", nearest_divisor(devices / pp, tp)));
+        }
+    }
+    if hardware.nodes == 1 && dp * split <= 576 {
+        issue = issue.way_out(Edit::new("hardware.devices_per_node", dp * split));
+    }
+    issues.push(issue);
+    None
+}
+
+/// What the strategy asks of the model and of the machine.
+pub fn check(
+    scenario: &Scenario,
+    shape: &ModelShape,
+    machine: &Machine,
+    issues: &mut Vec<Issue>,
+) {
+    let (workload, strategy) = (&scenario.workload, &scenario.strategy);
+    let heads = shape.attention.heads;
+    if !heads.is_multiple_of(strategy.tp) {
+        issues.push(
+            Issue::new(IssueCode::TpDoesNotDivideHeads, "strategy.tp")
+                .with("tp", strategy.tp)
+                .with("heads", heads)
+                .way_out(Edit::new("strategy.tp", nearest_divisor(heads, strategy.tp))),
+        );
+    }
+    if strategy.pp > shape.layers {
+        issues.push(
+            Issue::new(IssueCode::PpExceedsLayers, "strategy.pp")
+                .with("pp", strategy.pp)
+                .with("layers", shape.layers)
+                .way_out(Edit::new("strategy.pp", shape.layers)),
+        );
+    }
+    if strategy.sequence_parallel && !workload.sequence.is_multiple_of(strategy.tp) {
+        issues.push(
+            Issue::new(IssueCode::SequenceNotDivisibleByTp, "strategy.sequence_parallel")
+                .with("tp", strategy.tp)
+                .with("sequence", workload.sequence)
+                .way_out(Edit::new("strategy.sequence_parallel", false))
+                .way_out(Edit::new(
+                    "workload.sequence",
+                    workload.sequence.div_ceil(strategy.tp) * strategy.tp,
+                )),
+        );
+    }
+    if machine.peak(workload.precision.math()).is_none() {
+        let mut issue = Issue::new(IssueCode::DtypeNotOnDevice, "workload.precision")
+            .with("device", machine.device.name);
+        for other in ["fp16-mixed", "fp32"] {
+            issue = issue.way_out(Edit::new("workload.precision", other));
+        }
+        issues.push(issue);
+    }
+}
+
+/// What is worth knowing about a plan that can run.
+pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
+    size_limits(plan, issues);
+    if !plan.model.layers.is_multiple_of(plan.pp) {
+        issues.push(
+            Issue::new(IssueCode::PpDoesNotDivideLayers, "strategy.pp")
+                .with("pp", plan.pp)
+                .with("layers", plan.model.layers)
+                .way_out(Edit::new("strategy.pp", nearest_divisor(plan.model.layers, plan.pp))),
+        );
+    }
+    if plan.sequence > plan.model.max_sequence {
+        issues.push(
+            Issue::new(IssueCode::SequenceAboveModel, "workload.sequence")
+                .with("sequence", plan.sequence)
+                .with("max", plan.model.max_sequence)
+                .way_out(Edit::new("workload.sequence", plan.model.max_sequence)),
+        );
+    }
+    if plan.scenario.strategy.sequence_parallel && plan.tp == 1 {
+        issues.push(
+            Issue::new(IssueCode::SequenceParallelWithoutTp, "strategy.sequence_parallel")
+                .way_out(Edit::new("strategy.sequence_parallel", false)),
+        );
+    }
+    if plan.zero > 0 && plan.dp == 1 {
+        issues.push(
+            Issue::new(IssueCode::ZeroWithoutReplicas, "strategy.zero")
+                .with("zero", plan.zero)
+                .way_out(Edit::new("strategy.zero", 0)),
+        );
+    }
+    if plan.zero >= 2 && plan.pp > 1 {
+        let framework = if plan.framework == Framework::DeepSpeed { "DeepSpeed" } else { "Megatron" };
+        issues.push(
+            Issue::new(IssueCode::ZeroWithPipeline, "strategy.zero")
+                .with("zero", plan.zero)
+                .with("framework", framework)
+                .way_out(Edit::new("strategy.zero", 1)),
+        );
+    }
+    if plan.tp > plan.devices_per_node {
+        issues.push(
+            Issue::new(IssueCode::TpAcrossNodes, "strategy.tp")
+                .with("tp", plan.tp)
+                .with("devices_per_node", plan.devices_per_node)
+                .with("link", plan.topology.inter.name())
+                .way_out(Edit::new(
+                    "strategy.tp",
+                    nearest_divisor(plan.tp, plan.devices_per_node),
+                )),
+        );
+    }
+    if plan.pp > 1 && plan.micro_batches < 4 * plan.pp {
+        let bubble =
+            (plan.pp - 1) as f64 / (plan.micro_batches + plan.pp - 1) as f64 * 100.0;
+        issues.push(
+            Issue::new(IssueCode::FewMicroBatches, "workload.global_batch")
+                .with("micro_batches", plan.micro_batches)
+                .with("pp", plan.pp)
+                .with("bubble", format!("{bubble:.0}"))
+                .way_out(Edit::new(
+                    "workload.global_batch",
+                    plan.micro_batch * plan.dp * 4 * plan.pp,
+                )),
+        );
+    }
+}
+
+/// Refuses what would not fit into 64-bit counts of bytes, or would take too long to lay out.
+fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
+    let (model, attention) = (&plan.model, &plan.model.attention);
+    let tokens = plan.micro_batch as f64 * plan.sequence as f64;
+    let widths = 16 * model.hidden + 8 * model.mlp.ffn + 8 * attention.heads * attention.head_dim;
+    let scores = match plan.attention {
+        AttentionKernel::Eager => 4.0 * attention.heads as f64 * plan.sequence as f64,
+        AttentionKernel::Flash => 0.0,
+    };
+    let bytes = 8.0 * tokens * (widths as f64 + model.vocab as f64 + scores);
+    if bytes > MAX_LAYER_BYTES {
+        issues.push(
+            Issue::new(IssueCode::TensorsTooLarge, "workload.sequence")
+                .with("sequence", plan.sequence)
+                .with("micro_batch", plan.micro_batch)
+                .with("max_tb", MAX_LAYER_BYTES / 1e12)
+                .way_out(Edit::new("workload.micro_batch", 1))
+                .way_out(Edit::new("workload.sequence", plan.model.max_sequence.min(2048))),
+        );
+    }
+    // About 60 operations of a layer forward and backward, on one rank of every stage together.
+    let operations = plan.micro_batches.saturating_mul(model.layers + 2 * plan.pp) * 60;
+    if operations > MAX_OPERATIONS {
+        let most = MAX_OPERATIONS / (60 * (model.layers + 2 * plan.pp));
+        issues.push(
+            Issue::new(IssueCode::TooManyTasks, "workload.global_batch")
+                .with("micro_batches", plan.micro_batches)
+                .with("max", most)
+                .way_out(Edit::new(
+                    "workload.global_batch",
+                    (most * plan.micro_batch * plan.dp).max(1),
+                )),
+        );
+    }
+    debug_assert!(
+        matches!(plan.schedule, ScheduleName::Gpipe | ScheduleName::OneForwardOneBackward),
+        "other schedules have been refused"
+    );
+}

@@ -1,0 +1,68 @@
+//! Values of the scenario format that this build does not simulate: refused by name, never ignored.
+
+use crate::issue::{Issue, IssueCode};
+use crate::memory::optimizer_states;
+use crate::precision::Precision;
+use crate::scenario::{
+    Edit, Finetune, Framework, OffloadTarget, Scenario, ScheduleName, WorkloadKind,
+};
+use serde_json::json;
+
+/// One issue for every choice that is not simulated.
+pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
+    let (workload, strategy) = (&scenario.workload, &scenario.strategy);
+    let mut issues = Vec::new();
+    let mut refuse = |field: &str, value: &str, instead: serde_json::Value| {
+        issues.push(
+            Issue::new(IssueCode::NotSupported, field)
+                .with("value", value)
+                .way_out(Edit::new(field, instead)),
+        );
+    };
+    if workload.kind == WorkloadKind::Infer {
+        refuse("workload.kind", workload.kind.name(), json!("train"));
+        return issues;
+    }
+    if workload.precision == Precision::Fp8Mixed {
+        refuse("workload.precision", "fp8-mixed", json!("bf16-mixed"));
+    }
+    if optimizer_states(workload.optimizer, workload.precision).is_none() {
+        refuse("workload.optimizer", workload.optimizer.name(), json!("adamw"));
+    }
+    match workload.finetune {
+        Finetune::Full => {}
+        Finetune::Lora(_) => refuse("workload.finetune", "lora", json!("full")),
+        Finetune::Qlora(_) => refuse("workload.finetune", "qlora", json!("full")),
+    }
+    if matches!(workload.framework, Framework::Fsdp | Framework::Nanotron) {
+        refuse("workload.framework", workload.framework.name(), json!("pytorch"));
+    }
+    if scenario.quantization.weights != "none" {
+        refuse("quantization.weights", &scenario.quantization.weights, json!("none"));
+    }
+    if let Some(mode) = strategy.fsdp {
+        refuse("strategy.fsdp", mode.name(), serde_json::Value::Null);
+    }
+    if !matches!(strategy.schedule, ScheduleName::Gpipe | ScheduleName::OneForwardOneBackward) {
+        refuse("strategy.schedule", strategy.schedule.name(), json!("1f1b"));
+    }
+    for (field, value) in [
+        ("strategy.virtual_stages", strategy.virtual_stages),
+        ("strategy.cp", strategy.cp),
+        ("strategy.ep", strategy.ep),
+    ] {
+        if value > 1 {
+            refuse(field, &value.to_string(), json!(1));
+        }
+    }
+    for (field, target) in [
+        ("strategy.offload.optimizer", strategy.offload.optimizer),
+        ("strategy.offload.parameters", strategy.offload.parameters),
+        ("strategy.offload.activations", strategy.offload.activations),
+    ] {
+        if target != OffloadTarget::None {
+            refuse(field, target.name(), json!("none"));
+        }
+    }
+    issues
+}

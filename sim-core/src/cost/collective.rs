@@ -1,0 +1,116 @@
+//! Collectives and messages of a group of ranks.
+
+use super::Cost;
+use crate::hardware::Basis;
+use crate::operators::{Collective, CollectiveKind};
+use crate::quantity::Secs;
+use crate::report::Assumption;
+use crate::trace::Bound;
+
+/// A group of ranks and what its link gives them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    pub ranks: u64,
+    /// Display name of the link that limits the group.
+    pub link: &'static str,
+    /// Bus bandwidth of all-reduce, in bytes per second.
+    pub all_reduce: f64,
+    /// Bus bandwidth of all-gather, reduce-scatter and sends, in bytes per second.
+    pub all_gather: f64,
+    /// Time of one step of a ring with nothing to send, in seconds.
+    pub step_latency: f64,
+    /// Size that reaches half of the bandwidth, in bytes; 0 where unknown.
+    pub half_size: f64,
+    pub basis: Basis,
+    pub source: &'static str,
+}
+
+impl Group {
+    /// A ring: all-reduce sends 2(n−1)/n of its bytes over each link in 2(n−1) steps, all-gather
+    /// and reduce-scatter half of that (Thakur et al. 2005). Below a few times the half size H a
+    /// message of S bytes costs as much as S + S·H/(S + H).
+    pub fn collective(&self, collective: Collective) -> Cost {
+        if self.ranks <= 1 {
+            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+        }
+        let ring = (self.ranks - 1) as f64;
+        let (rounds, bandwidth) = match collective.kind {
+            CollectiveKind::AllReduce => (2.0, self.all_reduce),
+            CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (1.0, self.all_gather),
+        };
+        // Trees bring the steps of large groups down to their logarithm.
+        let steps = libm::fmin(ring, 7.0 + libm::log2(self.ranks as f64));
+        let size = collective.bytes as f64;
+        let transfer =
+            rounds * ring / self.ranks as f64 * self.loaded(size) / bandwidth;
+        self.cost(rounds * steps * self.step_latency, transfer)
+    }
+
+    /// A message between two ranks.
+    pub fn send(&self, bytes: u64) -> Cost {
+        if self.ranks <= 1 {
+            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+        }
+        self.cost(self.step_latency, bytes as f64 / self.all_gather)
+    }
+
+    fn loaded(&self, size: f64) -> f64 {
+        if self.half_size > 0.0 { size + size * self.half_size / (size + self.half_size) } else { size }
+    }
+
+    fn cost(&self, latency: f64, transfer: f64) -> Cost {
+        let bound = if latency > transfer { Bound::Latency } else { Bound::Bandwidth };
+        Cost { time: Secs::new(latency + transfer), bound }
+    }
+
+    /// The constants behind its costs; none for a group of one.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        if self.ranks <= 1 {
+            return Vec::new();
+        }
+        let one = |id, value, unit| Assumption {
+            id,
+            value,
+            unit,
+            basis: self.basis,
+            source: self.source,
+        };
+        vec![
+            one("all-reduce-bandwidth", self.all_reduce / 1e9, "GB/s"),
+            one("all-gather-bandwidth", self.all_gather / 1e9, "GB/s"),
+            one("step-latency", self.step_latency * 1e6, "µs"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(ranks: u64) -> Group {
+        Group {
+            ranks,
+            link: "test",
+            all_reduce: 200e9,
+            all_gather: 100e9,
+            step_latency: 1e-6,
+            half_size: 0.0,
+            basis: Basis::Assumed,
+            source: "test",
+        }
+    }
+
+    #[test]
+    fn an_all_reduce_moves_twice_what_a_gather_moves() {
+        let bytes = 1 << 30;
+        let time = |kind, group: Group| group.collective(Collective { kind, bytes }).time.get();
+        let (reduce, gather) = (
+            time(CollectiveKind::AllReduce, group(8)),
+            time(CollectiveKind::AllGather, group(8)),
+        );
+        let volume = 7.0 / 8.0 * bytes as f64;
+        assert!((reduce - (2.0 * volume / 200e9 + 14e-6)).abs() < 1e-12);
+        assert!((gather - (volume / 100e9 + 7e-6)).abs() < 1e-12);
+        assert_eq!(time(CollectiveKind::AllReduce, group(1)), 0.0);
+    }
+}

@@ -1,0 +1,156 @@
+//! How long operators, collectives and the optimizer step take.
+//!
+//! One set of constants a device; each has a basis and a source, and all of them are listed by
+//! [`CostModel::assumptions`].
+
+mod collective;
+mod compute;
+mod topology;
+
+pub use collective::Group;
+pub use topology::{ClusterLink, Topology};
+
+use crate::hardware::{ComputeEfficiency, efficiency_of};
+use crate::memory::{StateBytes, model_states};
+use crate::operators::{Collective, Work};
+use crate::plan::Plan;
+use crate::precision::MathMode;
+use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
+use crate::report::{Assumption, ModelStateBytes};
+use crate::trace::Bound;
+
+/// A duration and what it is bound by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    pub time: Secs,
+    pub bound: Bound,
+}
+
+/// Prices the work of one rank of a plan.
+#[derive(Clone, Debug)]
+pub struct CostModel {
+    efficiency: ComputeEfficiency,
+    /// Dense peak of matrix products in the plan's precision.
+    peak: FlopsPerSec,
+    /// Peak memory bandwidth.
+    bandwidth: BytesPerSec,
+    tensor: Group,
+    data: Group,
+    pipeline: Group,
+    states: StateBytes,
+    dp: u64,
+    zero: u64,
+    /// Temporaries of the optimizer step, in bytes per parameter.
+    step_temporaries: Vec<(&'static str, u64)>,
+}
+
+/// Dense peak of a device for matrix products; `None` where it has no such mode.
+pub fn peak(device: &crate::hardware::Device, math: MathMode) -> Option<FlopsPerSec> {
+    let peaks = &device.peaks;
+    let tflops = match math {
+        MathMode::Fp32 => peaks.fp32_tflops,
+        MathMode::Tf32 => peaks.tf32_tflops,
+        MathMode::Fp16 => peaks.fp16_tflops,
+        MathMode::Bf16 => peaks.bf16_tflops,
+        MathMode::Fp8 => peaks.fp8_tflops,
+    };
+    tflops.map(FlopsPerSec::tera)
+}
+
+impl CostModel {
+    /// The model of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let topology = &plan.topology;
+        let states = StateBytes::new(plan.precision, plan.gradient_dtype, plan.optimizer)
+            .expect("a checked plan has an optimizer that is modelled");
+        Self {
+            efficiency: efficiency_of(&plan.device),
+            peak: peak(&plan.device, plan.precision.math())
+                .expect("a checked plan has a precision that its device can run"),
+            bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
+            tensor: topology.group(plan.tp, 1),
+            data: topology.group(plan.dp, plan.tp),
+            pipeline: topology.group(plan.pp, plan.tp * plan.dp),
+            states,
+            dp: plan.dp,
+            zero: plan.zero,
+            step_temporaries: compute::step_temporaries(plan),
+        }
+    }
+
+    /// The dense peak that utilizations are shares of.
+    pub fn peak(&self) -> FlopsPerSec {
+        self.peak
+    }
+
+    /// An operator on the GPU.
+    pub fn compute(&self, work: &Work) -> Cost {
+        compute::cost(work, self.peak, self.bandwidth, &self.efficiency)
+    }
+
+    /// A collective of the tensor-parallel group.
+    pub fn tensor_collective(&self, collective: Collective) -> Cost {
+        self.tensor.collective(collective)
+    }
+
+    /// A collective of the data-parallel group.
+    pub fn data_collective(&self, collective: Collective) -> Cost {
+        self.data.collective(collective)
+    }
+
+    /// A message to the neighbouring pipeline stage.
+    pub fn pipeline_send(&self, bytes: u64) -> Cost {
+        self.pipeline.send(bytes)
+    }
+
+    /// Name of the link of the tensor-parallel group.
+    pub fn tensor_link(&self) -> &'static str {
+        self.tensor.link
+    }
+
+    /// Name of the link of the data-parallel group.
+    pub fn data_link(&self) -> &'static str {
+        self.data.link
+    }
+
+    /// Name of the link between pipeline stages.
+    pub fn pipeline_link(&self) -> &'static str {
+        self.pipeline.link
+    }
+
+    /// Bytes per parameter of the model states.
+    pub fn state_bytes(&self) -> StateBytes {
+        self.states
+    }
+
+    /// What a rank with `parameters` parameters keeps of the model states.
+    pub fn model_states(&self, parameters: u64) -> ModelStateBytes {
+        model_states(self.states, parameters, self.dp, self.zero)
+    }
+
+    /// The master copy's part of the optimizer states, in bytes.
+    pub fn master_bytes(&self, parameters: u64) -> u64 {
+        let held = if self.zero >= 1 { parameters.div_ceil(self.dp) } else { parameters };
+        held * self.states.optimizer.master
+    }
+
+    /// The optimizer step over `parameters` parameters, and the bytes it moves.
+    pub fn optimizer_step(&self, parameters: u64) -> (Cost, f64) {
+        let work = compute::optimizer_work(self.states, parameters);
+        (self.compute(&work), work.bytes)
+    }
+
+    /// Names and bytes of what the optimizer step over `parameters` parameters needs for itself.
+    pub fn optimizer_temporaries(&self, parameters: u64) -> Vec<(&'static str, u64)> {
+        self.step_temporaries.iter().map(|(name, each)| (*name, each * parameters)).collect()
+    }
+
+    /// Every constant that prices rest on.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        let mut list = compute::assumptions(self.peak, self.bandwidth, &self.efficiency);
+        for group in [&self.tensor, &self.data, &self.pipeline] {
+            list.extend(group.assumptions());
+        }
+        list
+    }
+}

@@ -1,0 +1,101 @@
+//! Memory of every rank class: the peak of its curve, and what comes on top of allocated tensors.
+
+use crate::cost::CostModel;
+use crate::engine::MemoryCurve;
+use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::plan::Plan;
+use crate::quantity::Bytes;
+use crate::report::{Breakdown, MemoryReport, PhasesReport, RankMemory};
+use crate::trace::{Category, Trace};
+
+/// The memory part of a report.
+pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace) -> MemoryReport {
+    let runtime = runtime_memory(plan.devices()).bytes;
+    let per_rank = (0..trace.classes().len())
+        .map(|class| rank_memory(plan, cost, trace, class, runtime))
+        .collect();
+    MemoryReport {
+        capacity_gib: plan.device.memory_usable_gib(),
+        per_rank,
+        host_gib: 0.0,
+        nvme_gib: 0.0,
+    }
+}
+
+fn rank_memory(
+    plan: &Plan,
+    cost: &CostModel,
+    trace: &Trace,
+    class: usize,
+    runtime: Bytes,
+) -> RankMemory {
+    let curve = trace.memory(class);
+    let rank = &trace.classes()[class];
+    let allocated = bytes(curve.peak_bytes());
+    let reserved = allocated / FRAGMENTATION.value;
+    let at_peak = trace.breakdown_at(class, None);
+    let gib = |category: Category| bytes(at_peak[category as usize]).as_gib();
+    RankMemory {
+        class: format!("stage-{}", rank.stage),
+        ranks: rank.ranks,
+        peak_allocated_gib: allocated.as_gib(),
+        peak_reserved_gib: reserved.as_gib(),
+        driver_total_gib: (reserved + runtime).as_gib(),
+        breakdown: Breakdown {
+            weights: gib(Category::Weights),
+            gradients: gib(Category::Gradients),
+            optimizer: gib(Category::Optimizer),
+            activations: gib(Category::Activations),
+            recompute: gib(Category::Recompute),
+            logits: gib(Category::Logits),
+            kv_cache: gib(Category::KvCache),
+            transient: gib(Category::Transient),
+            runtime: runtime.as_gib(),
+            fragmentation: (reserved - allocated).as_gib(),
+        },
+        peak_at: curve.peak_time(),
+        model_state_bytes: cost.model_states(stage_parameters(plan, class)),
+        phases: phases(curve, rank.forward_end, rank.optimizer_start),
+    }
+}
+
+/// Parameters of a stage on one rank, before data-parallel sharding.
+pub fn stage_parameters(plan: &Plan, class: usize) -> u64 {
+    let stage = plan.stages[class];
+    let params = plan.model.params_per_rank(plan.tp);
+    let mut count = stage.layers * params.layer.total();
+    if stage.has_embedding {
+        count += params.embedding.total();
+    }
+    if stage.has_head {
+        count += params.final_norm + params.lm_head + params.pooler;
+        if plan.model.tied_embeddings && plan.model.lm_head && plan.pp > 1 {
+            // The head's stage holds a copy of the token table.
+            count += params.embedding.token;
+        }
+    }
+    count
+}
+
+fn phases(curve: &MemoryCurve, forward_end: f64, optimizer_start: f64) -> PhasesReport {
+    let (mut fill, mut highest) = (0_i64, 0_i64);
+    let mut after_forward = 0;
+    for point in curve.points() {
+        fill += point.delta;
+        if point.time <= forward_end {
+            after_forward = fill;
+        }
+        if point.time < optimizer_start {
+            highest = highest.max(fill);
+        }
+    }
+    PhasesReport {
+        after_forward: bytes(after_forward).as_gib(),
+        forward_backward_peak: bytes(highest).as_gib(),
+        step_peak: bytes(curve.peak_bytes()).as_gib(),
+    }
+}
+
+fn bytes(count: i64) -> Bytes {
+    Bytes::new(count as f64)
+}

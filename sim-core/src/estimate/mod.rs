@@ -1,0 +1,85 @@
+//! From a trace to the report.
+
+mod flops;
+mod memory;
+mod occupancy;
+
+pub use flops::{StepFlops, step_flops};
+
+use crate::cost::CostModel;
+use crate::issue::{Issue, IssueCode};
+use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::plan::Plan;
+use crate::report::{
+    Assumption, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport,
+};
+use crate::scenario::Edit;
+use crate::trace::Trace;
+
+/// The report of a simulated plan.
+pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issue>) -> Report {
+    let memory = memory::report(plan, cost, trace);
+    let fullest = memory.per_rank.iter().map(|rank| rank.driver_total_gib).fold(0.0, libm::fmax);
+    let fits = fullest <= memory.capacity_gib;
+    if !fits {
+        issues.push(does_not_fit(plan, &memory, fullest));
+    }
+    let total = plan.model.total_params();
+    Report {
+        version: REPORT_VERSION,
+        name: plan.scenario.name.clone(),
+        fits,
+        issues,
+        scenario: plan.scenario.clone(),
+        params: Some(ParamsReport { total, active: total }),
+        memory: Some(memory),
+        time: Some(time(plan, cost, trace)),
+        assumptions: assumptions(plan, cost),
+    }
+}
+
+fn does_not_fit(plan: &Plan, memory: &MemoryReport, fullest: f64) -> Issue {
+    let mut issue = Issue::new(IssueCode::DoesNotFit, "hardware.device")
+        .with("needs", format!("{fullest:.1}"))
+        .with("capacity", format!("{:.1}", memory.capacity_gib))
+        .with("over", format!("{:.1}", fullest - memory.capacity_gib));
+    if plan.dp > 1 && plan.zero < 3 {
+        issue = issue.way_out(Edit::new("strategy.zero", 3));
+    }
+    if plan.recompute != crate::scenario::Recompute::Full {
+        issue = issue.way_out(Edit::new("strategy.recompute", "full"));
+    }
+    issue
+}
+
+fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
+    let step_s = trace.duration();
+    let devices = plan.devices() as f64;
+    let tokens_per_s = plan.tokens_per_step() as f64 / step_s;
+    let flops = step_flops(plan);
+    let per_device = flops.model / step_s / devices;
+    let occupancy = occupancy::measure(trace);
+    TimeReport {
+        step_s,
+        tokens_per_s,
+        tokens_per_s_per_device: tokens_per_s / devices,
+        tflops_per_device: per_device / 1e12,
+        mfu: per_device / cost.peak().get(),
+        hfu: flops.hardware / step_s / devices / cost.peak().get(),
+        bubble_fraction: if plan.pp > 1 { occupancy.bubble_fraction } else { 0.0 },
+        exposed_comm_s: occupancy.exposed_comm_s,
+    }
+}
+
+fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
+    let mut list = cost.assumptions();
+    list.extend(runtime_memory(plan.devices()).assumptions);
+    list.push(FRAGMENTATION);
+    let mut unique: Vec<Assumption> = Vec::new();
+    for assumption in list {
+        if !unique.contains(&assumption) {
+            unique.push(assumption);
+        }
+    }
+    unique
+}

@@ -1,0 +1,177 @@
+//! What is wrong, pointless or worth knowing about a scenario: data without prose.
+//!
+//! The page and the command line turn an issue into a sentence with the text `issue.<code>` of
+//! their language, filled with [`Issue::values`].
+
+use crate::scenario::Edit;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// It runs; something is worth knowing.
+    Note,
+    /// It runs, but is pointless or refused by a named framework.
+    Warning,
+    /// Nothing can be computed.
+    Error,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IssueCode {
+    UnknownModel,
+    BadModelConfig,
+    UnknownDevice,
+    UnknownLink,
+    OutOfRange,
+    NotSupported,
+    DtypeNotOnDevice,
+    DegreesDoNotFill,
+    TpDoesNotDivideHeads,
+    HeadsDoNotDivideHidden,
+    KvHeadsDoNotDivideHeads,
+    PpExceedsLayers,
+    PpDoesNotDivideLayers,
+    BatchDoesNotDivide,
+    BatchesDisagree,
+    SequenceAboveModel,
+    SequenceNotDivisibleByTp,
+    SequenceParallelWithoutTp,
+    ZeroWithoutReplicas,
+    ZeroWithPipeline,
+    TpAcrossNodes,
+    FewMicroBatches,
+    Fp16GradientScale,
+    TooManyTasks,
+    TensorsTooLarge,
+    DoesNotFit,
+}
+
+impl IssueCode {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::UnknownModel,
+        Self::BadModelConfig,
+        Self::UnknownDevice,
+        Self::UnknownLink,
+        Self::OutOfRange,
+        Self::NotSupported,
+        Self::DtypeNotOnDevice,
+        Self::DegreesDoNotFill,
+        Self::TpDoesNotDivideHeads,
+        Self::HeadsDoNotDivideHidden,
+        Self::KvHeadsDoNotDivideHeads,
+        Self::PpExceedsLayers,
+        Self::PpDoesNotDivideLayers,
+        Self::BatchDoesNotDivide,
+        Self::BatchesDisagree,
+        Self::SequenceAboveModel,
+        Self::SequenceNotDivisibleByTp,
+        Self::SequenceParallelWithoutTp,
+        Self::ZeroWithoutReplicas,
+        Self::ZeroWithPipeline,
+        Self::TpAcrossNodes,
+        Self::FewMicroBatches,
+        Self::Fp16GradientScale,
+        Self::TooManyTasks,
+        Self::TensorsTooLarge,
+        Self::DoesNotFit,
+    ];
+
+    /// The name in reports and in the keys of texts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownModel => "unknown-model",
+            Self::BadModelConfig => "bad-model-config",
+            Self::UnknownDevice => "unknown-device",
+            Self::UnknownLink => "unknown-link",
+            Self::OutOfRange => "out-of-range",
+            Self::NotSupported => "not-supported",
+            Self::DtypeNotOnDevice => "dtype-not-on-device",
+            Self::DegreesDoNotFill => "degrees-do-not-fill",
+            Self::TpDoesNotDivideHeads => "tp-does-not-divide-heads",
+            Self::HeadsDoNotDivideHidden => "heads-do-not-divide-hidden",
+            Self::KvHeadsDoNotDivideHeads => "kv-heads-do-not-divide-heads",
+            Self::PpExceedsLayers => "pp-exceeds-layers",
+            Self::PpDoesNotDivideLayers => "pp-does-not-divide-layers",
+            Self::BatchDoesNotDivide => "batch-does-not-divide",
+            Self::BatchesDisagree => "batches-disagree",
+            Self::SequenceAboveModel => "sequence-above-model",
+            Self::SequenceNotDivisibleByTp => "sequence-not-divisible-by-tp",
+            Self::SequenceParallelWithoutTp => "sequence-parallel-without-tp",
+            Self::ZeroWithoutReplicas => "zero-without-replicas",
+            Self::ZeroWithPipeline => "zero-with-pipeline",
+            Self::TpAcrossNodes => "tp-across-nodes",
+            Self::FewMicroBatches => "few-micro-batches",
+            Self::Fp16GradientScale => "fp16-gradient-scale",
+            Self::TooManyTasks => "too-many-tasks",
+            Self::TensorsTooLarge => "tensors-too-large",
+            Self::DoesNotFit => "does-not-fit",
+        }
+    }
+
+    /// How bad it is.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::PpDoesNotDivideLayers
+            | Self::SequenceAboveModel
+            | Self::SequenceParallelWithoutTp
+            | Self::ZeroWithoutReplicas
+            | Self::ZeroWithPipeline
+            | Self::TpAcrossNodes
+            | Self::FewMicroBatches => Severity::Warning,
+            Self::Fp16GradientScale | Self::DoesNotFit => Severity::Note,
+            _ => Severity::Error,
+        }
+    }
+}
+
+impl Serialize for IssueCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// One finding about a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Issue {
+    pub severity: Severity,
+    pub code: IssueCode,
+    /// The field at fault, names joined by dots as in the file.
+    pub field: String,
+    /// What the sentence is filled with.
+    pub values: BTreeMap<&'static str, String>,
+    /// Edits that each remove the issue, the nearest first.
+    pub ways_out: Vec<Edit>,
+}
+
+impl Issue {
+    pub fn new(code: IssueCode, field: impl Into<String>) -> Self {
+        Self {
+            severity: code.severity(),
+            code,
+            field: field.into(),
+            values: BTreeMap::new(),
+            ways_out: Vec::new(),
+        }
+    }
+
+    /// Adds a value for the sentence.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.values.insert(name, value.to_string());
+        self
+    }
+
+    /// Adds a way out.
+    #[must_use]
+    pub fn way_out(mut self, edit: Edit) -> Self {
+        if !self.ways_out.contains(&edit) {
+            self.ways_out.push(edit);
+        }
+        self
+    }
+}

@@ -1,0 +1,125 @@
+//! Programs with durations, flat and ready to be copied into the task graph many times.
+
+use crate::cost::{Cost, CostModel};
+use crate::engine::Moment;
+use crate::program::{Program, Step, StepWork};
+use crate::trace::{Category, OperationInfo, Phase};
+
+/// The operations and names of a trace, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    pub operations: Vec<OperationInfo>,
+    pub labels: Vec<&'static str>,
+}
+
+impl Tables {
+    /// The number of a name; there are few enough to look through.
+    pub fn label(&mut self, name: &'static str) -> u32 {
+        let found = self.labels.iter().position(|known| *known == name);
+        let index = found.unwrap_or_else(|| {
+            self.labels.push(name);
+            self.labels.len() - 1
+        });
+        u32::try_from(index).expect("names are few")
+    }
+
+    /// The number of a new operation.
+    pub fn operation(
+        &mut self,
+        name: &'static str,
+        phase: Phase,
+        flops: f64,
+        bytes: f64,
+        cost: Cost,
+    ) -> u32 {
+        let info = OperationInfo {
+            name,
+            phase,
+            flops,
+            bytes,
+            duration: cost.time.get(),
+            bound: cost.bound,
+        };
+        if let Some(known) = self.operations.iter().position(|other| *other == info) {
+            return u32::try_from(known).expect("operations are few");
+        }
+        self.operations.push(info);
+        u32::try_from(self.operations.len() - 1).expect("operations are few")
+    }
+}
+
+/// A memory change with its name's number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompiledEffect {
+    pub moment: Moment,
+    pub category: Category,
+    pub label: u32,
+    pub delta: i64,
+}
+
+/// A step ready to be copied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompiledStep {
+    pub operation: u32,
+    pub duration: f64,
+    /// Runs on the tensor-parallel lane.
+    pub is_collective: bool,
+    pub effects: Vec<CompiledEffect>,
+    pub parameters: u64,
+    pub shared_parameters: u64,
+}
+
+/// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unit {
+    pub forward: Vec<CompiledStep>,
+    pub backward: Vec<CompiledStep>,
+    /// Parameters on this rank before data-parallel sharding.
+    pub parameters: u64,
+}
+
+impl Unit {
+    /// Prices a program.
+    pub fn compile(
+        program: &Program,
+        parameters: u64,
+        cost: &CostModel,
+        tables: &mut Tables,
+    ) -> Self {
+        let mut compile = |steps: &[Step]| -> Vec<CompiledStep> {
+            steps.iter().map(|step| compile_step(step, cost, tables)).collect()
+        };
+        Self {
+            forward: compile(&program.forward),
+            backward: compile(&program.backward),
+            parameters,
+        }
+    }
+}
+
+fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> CompiledStep {
+    let (cost, flops, bytes, is_collective) = match step.work {
+        StepWork::Compute(work) => (model.compute(&work), work.flops, work.bytes, false),
+        StepWork::Collective(collective) => {
+            (model.tensor_collective(collective), 0.0, collective.bytes as f64, true)
+        }
+    };
+    let effects = step
+        .effects
+        .iter()
+        .map(|effect| CompiledEffect {
+            moment: effect.moment,
+            category: effect.category,
+            label: tables.label(effect.name),
+            delta: effect.delta,
+        })
+        .collect();
+    CompiledStep {
+        operation: tables.operation(step.name, step.phase, flops, bytes, cost),
+        duration: cost.time.get(),
+        is_collective,
+        effects,
+        parameters: step.parameters,
+        shared_parameters: step.shared_parameters,
+    }
+}

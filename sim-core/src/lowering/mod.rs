@@ -1,0 +1,9 @@
+//! A plan becomes a trace: every operator, collective and optimizer step as tasks with memory.
+
+mod builder;
+mod compiled;
+mod gradients;
+mod stage;
+mod step;
+
+pub use step::lower;

@@ -1,0 +1,164 @@
+//! One optimizer step over all pipeline stages.
+
+use super::builder::{Special, TraceBuilder};
+use super::compiled::Unit;
+use super::stage::{StageEmitter, UnitRef};
+use crate::cost::CostModel;
+use crate::engine::{Moment, TaskId};
+use crate::operators::{embedding_tape, head_tape, layer_tape};
+use crate::plan::Plan;
+use crate::program::derive;
+use crate::scenario::Recompute;
+use crate::schedule::{Action, stage_actions};
+use crate::trace::{Category, Phase, TaskInfo, Trace};
+
+const EMBEDDING: usize = 0;
+const LAYER: usize = 1;
+const HEAD: usize = 2;
+
+/// Simulates one optimizer step of a plan.
+pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
+    let mut builder = TraceBuilder::with_capacity(1 << 12);
+    let units = compile_units(plan, cost, &mut builder);
+    let mut stages: Vec<StageEmitter<'_>> = plan
+        .stages
+        .iter()
+        .zip(0..)
+        .map(|(stage, number)| {
+            let mut order = Vec::new();
+            if stage.has_embedding {
+                order.push(UnitRef { unit: EMBEDDING, layer: TaskInfo::NONE });
+            }
+            order.extend((stage.first_layer..stage.first_layer + stage.layers).map(|layer| {
+                UnitRef { unit: LAYER, layer: u32::try_from(layer).expect("layers are few") }
+            }));
+            if stage.has_head {
+                order.push(UnitRef { unit: HEAD, layer: TaskInfo::NONE });
+            }
+            StageEmitter::new(plan, cost, &units, order, number, &mut builder)
+        })
+        .collect();
+    emit_micro_batches(plan, cost, &mut stages, &mut builder);
+    for stage in &mut stages {
+        stage.optimize(&mut builder);
+    }
+    let seeds = stages.iter().map(StageEmitter::seed).collect();
+    drop(stages);
+    builder.finish(seeds)
+}
+
+/// The programs of the embedding, a layer and the head, priced.
+fn compile_units(plan: &Plan, cost: &CostModel, builder: &mut TraceBuilder) -> Vec<Unit> {
+    let (shape, context) = (&plan.model, plan.context());
+    let early = context.kernels.recompute_stops_early;
+    let tapes = [
+        (embedding_tape(shape, &context, plan.ties_on_one_stage()), false),
+        (layer_tape(shape, &context), true),
+        (head_tape(shape, &context), false),
+    ];
+    tapes
+        .iter()
+        .map(|(tape, is_layer)| {
+            let segments = match plan.recompute {
+                Recompute::Full if *is_layer => vec![0..tape.operators.len()],
+                Recompute::Selective if *is_layer => vec![tape.attention_core.clone()],
+                _ => Vec::new(),
+            };
+            let program = derive(tape, &segments, early);
+            Unit::compile(&program, tape.parameters(), cost, &mut builder.tables)
+        })
+        .collect()
+}
+
+/// Emits forwards and backwards of all stages in an order in which each comes after what it needs.
+fn emit_micro_batches(
+    plan: &Plan,
+    cost: &CostModel,
+    stages: &mut [StageEmitter<'_>],
+    builder: &mut TraceBuilder,
+) {
+    let count = stages.len();
+    let actions: Vec<Vec<Action>> = (0..plan.pp)
+        .map(|stage| {
+            stage_actions(plan.schedule, plan.pp, stage, plan.micro_batches)
+                .expect("a checked plan has a schedule that is generated")
+        })
+        .collect();
+    let micro_batches = usize::try_from(plan.micro_batches).expect("micro-batches are few");
+    let mut forward_done = vec![vec![None::<TaskId>; micro_batches]; count];
+    let mut backward_done = vec![vec![None::<TaskId>; micro_batches]; count];
+    let mut next = vec![0_usize; count];
+    loop {
+        let mut progress = false;
+        for s in 0..count {
+            while let Some(&action) = actions[s].get(next[s]) {
+                let source = match action {
+                    Action::Forward(m) if s > 0 => Some((s - 1, forward_done[s - 1][m as usize])),
+                    Action::Backward(m) if s + 1 < count => {
+                        Some((s + 1, backward_done[s + 1][m as usize]))
+                    }
+                    _ => None,
+                };
+                let received = match source {
+                    None => None,
+                    Some((_, None)) => break,
+                    Some((from, Some(made))) => {
+                        Some(send(plan, cost, builder, stages, (from, s), made, action))
+                    }
+                };
+                match action {
+                    Action::Forward(m) => {
+                        forward_done[s][m as usize] =
+                            Some(stages[s].forward(builder, m, received));
+                    }
+                    Action::Backward(m) => {
+                        backward_done[s][m as usize] =
+                            Some(stages[s].backward(builder, m, received));
+                    }
+                }
+                next[s] += 1;
+                progress = true;
+            }
+        }
+        if !progress {
+            break;
+        }
+    }
+    debug_assert!(next.iter().zip(&actions).all(|(n, a)| *n == a.len()), "no stage is stuck");
+}
+
+/// Sends an activation or its gradient between neighbours; the receiver posts its buffer when its
+/// previous action begins.
+fn send(
+    plan: &Plan,
+    cost: &CostModel,
+    builder: &mut TraceBuilder,
+    stages: &[StageEmitter<'_>],
+    (from, to): (usize, usize),
+    made: TaskId,
+    action: Action,
+) -> TaskId {
+    let context = plan.context();
+    let bytes = context.stream_tokens() * plan.model.hidden * context.size();
+    let (name, tensor, micro_batch) = match action {
+        Action::Forward(m) => ("send-activations", "layer-input", m),
+        Action::Backward(m) => ("send-gradients", "activation-gradient", m),
+    };
+    let special = Special {
+        name,
+        phase: Phase::SendReceive,
+        bytes: bytes as f64,
+        cost: cost.pipeline_send(bytes),
+    };
+    let lane = stages[from].lanes.pipeline.expect("neighbours have a pipeline lane");
+    let task = builder.special(lane, special, TaskInfo::NONE, micro_batch);
+    builder.graph.wait_for(made);
+    if let Some(posted) = stages[to].previous_action_end[0] {
+        builder.graph.wait_for(posted);
+    }
+    let delta = i64::try_from(bytes).expect("checked scenarios stay far below 2^63 bytes");
+    let category = Category::Activations;
+    builder.change(stages[to].pool, Moment::Start, category, tensor, delta);
+    builder.change(stages[from].pool, Moment::End, category, tensor, -delta);
+    task
+}

@@ -1,0 +1,184 @@
+//! Constructors that keep the table at one model a line.
+
+use super::{ModelEntry, StoredCount, StoredExtra};
+use crate::model::shape::{
+    Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
+};
+
+/// What the models of a family share.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) source: &'static str,
+}
+
+impl Family {
+    /// An entry whose count is confirmed by its published checkpoint.
+    pub(super) const fn model(
+        &self,
+        id: &'static str,
+        name: &'static str,
+        params: u64,
+        shape: ModelShape,
+    ) -> ModelEntry {
+        ModelEntry {
+            id,
+            aliases: &[],
+            family: self.name,
+            name,
+            shape,
+            params,
+            published_params: Some(params),
+            stored: None,
+            source: self.source,
+        }
+    }
+}
+
+impl ModelEntry {
+    /// Only a rounded count is public.
+    pub(super) const fn unpublished(mut self) -> Self {
+        self.published_params = None;
+        self
+    }
+
+    /// The usual checkpoint holds `values` numbers.
+    pub(super) const fn stored(mut self, values: u64, extra: StoredExtra) -> Self {
+        self.stored = Some(StoredCount { values, extra });
+        self
+    }
+
+    pub(super) const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+/// Llama's layer: RMS norms, rotary positions, grouped-query attention without biases, SwiGLU.
+pub(super) const fn llama(
+    layers: u64,
+    hidden: u64,
+    heads: u64,
+    kv_heads: u64,
+    ffn: u64,
+    vocab: u64,
+    max_sequence: u64,
+) -> ModelShape {
+    ModelShape {
+        architecture: Architecture::Decoder,
+        layers,
+        hidden,
+        attention: Attention {
+            heads,
+            kv_heads,
+            head_dim: hidden / heads,
+            qkv_bias: false,
+            output_bias: false,
+            qk_norm: false,
+            sliding_window: None,
+        },
+        mlp: Mlp { ffn, gated: true, bias: false, activation: Activation::Silu },
+        vocab,
+        norm: NormKind::Rms,
+        norm_placement: NormPlacement::Pre,
+        positions: Positions::Rope,
+        token_types: 0,
+        embedding_norm: false,
+        final_norm: true,
+        tied_embeddings: false,
+        lm_head: true,
+        pooler: false,
+        max_sequence,
+    }
+}
+
+/// GPT's layer: layer norms, a learned position table, biases everywhere, an MLP of 4·hidden, a
+/// head tied to the token table.
+pub(super) const fn gpt(
+    layers: u64,
+    hidden: u64,
+    heads: u64,
+    vocab: u64,
+    max_sequence: u64,
+) -> ModelShape {
+    let attention = Attention {
+        heads,
+        kv_heads: heads,
+        head_dim: hidden / heads,
+        qkv_bias: true,
+        output_bias: true,
+        qk_norm: false,
+        sliding_window: None,
+    };
+    ModelShape {
+        attention,
+        mlp: Mlp { ffn: 4 * hidden, gated: false, bias: true, activation: Activation::Gelu },
+        norm: NormKind::LayerNorm,
+        positions: Positions::Learned { rows: max_sequence },
+        tied_embeddings: true,
+        ..llama(layers, hidden, heads, heads, 4 * hidden, vocab, max_sequence)
+    }
+}
+
+/// OPT: GPT with ReLU and two unused rows at the head of the position table.
+pub(super) const fn opt(layers: u64, hidden: u64, heads: u64) -> ModelShape {
+    ModelShape {
+        positions: Positions::Learned { rows: 2048 + 2 },
+        ..gpt(layers, hidden, heads, 50272, 2048).activation(Activation::Relu)
+    }
+}
+
+/// BLOOM: GPT with ALiBi and a norm after the embedding; trained on 2048 tokens.
+pub(super) const fn bloom(layers: u64, hidden: u64, heads: u64) -> ModelShape {
+    ModelShape { embedding_norm: true, ..gpt(layers, hidden, heads, 250880, 2048).alibi() }
+}
+
+/// BERT without the heads of its pre-training: post-norm, segments, a pooler, no final norm.
+pub(super) const fn bert(layers: u64, hidden: u64, heads: u64) -> ModelShape {
+    ModelShape {
+        architecture: Architecture::Encoder,
+        norm_placement: NormPlacement::Post,
+        token_types: 2,
+        embedding_norm: true,
+        final_norm: false,
+        lm_head: false,
+        pooler: true,
+        ..gpt(layers, hidden, heads, 30522, 512)
+    }
+}
+
+impl ModelShape {
+    pub(super) const fn activation(mut self, activation: Activation) -> Self {
+        self.mlp.activation = activation;
+        self
+    }
+
+    pub(super) const fn head_dim(mut self, head_dim: u64) -> Self {
+        self.attention.head_dim = head_dim;
+        self
+    }
+
+    pub(super) const fn qk_norm(mut self) -> Self {
+        self.attention.qk_norm = true;
+        self
+    }
+
+    pub(super) const fn qkv_bias(mut self) -> Self {
+        self.attention.qkv_bias = true;
+        self
+    }
+
+    pub(super) const fn window(mut self, tokens: u64) -> Self {
+        self.attention.sliding_window = Some(tokens);
+        self
+    }
+
+    pub(super) const fn alibi(mut self) -> Self {
+        self.positions = Positions::Alibi;
+        self
+    }
+
+    pub(super) const fn tied(mut self) -> Self {
+        self.tied_embeddings = true;
+        self
+    }
+}

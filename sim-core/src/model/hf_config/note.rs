@@ -1,0 +1,107 @@
+//! What a reader of an imported shape should know about how it came about.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A remark on one field of the file; the import succeeded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportNote {
+    /// Path of the field in the file, such as `text_config.sliding_window`.
+    pub field: String,
+    pub kind: NoteKind,
+}
+
+impl ImportNote {
+    pub(super) fn new(field: String, kind: NoteKind) -> Self {
+        Self { field, kind }
+    }
+}
+
+/// The remark itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "code")]
+pub enum NoteKind {
+    /// The file leaves the field out; its class then takes this value.
+    ClassDefault { value: String },
+    /// The weights in the checkpoint are quantized; the shape is read, the format is not applied.
+    QuantizationNotApplied { method: String },
+    /// A sliding window of this many tokens is written but has no effect.
+    WindowInactive { tokens: u64 },
+    /// The file's width counts gate and up together; each is half of it.
+    HalvedWidth { written: u64 },
+    /// A context this short is usually an edited copy, not the model's own.
+    ContextLooksEdited { tokens: u64 },
+    /// A part beside the language model, such as a vision tower: not counted.
+    PartNotCounted,
+    /// The shape is that of the language model nested here.
+    TextPartRead,
+    /// The heads used in pre-training are not counted; the pooler is.
+    PretrainingHeadsNotCounted,
+    /// Attention and MLP run side by side in this class; they are taken one after the other.
+    ParallelResidual,
+    /// No `model_type` in the file; it follows from the class name.
+    TypeFromArchitecture { model_type: String },
+    /// No `max_position_embeddings`: this class then uses ALiBi.
+    AlibiInferred,
+}
+
+impl NoteKind {
+    /// Stable key, for translations.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ClassDefault { .. } => "class-default",
+            Self::QuantizationNotApplied { .. } => "quantization-not-applied",
+            Self::WindowInactive { .. } => "window-inactive",
+            Self::HalvedWidth { .. } => "halved-width",
+            Self::ContextLooksEdited { .. } => "context-looks-edited",
+            Self::PartNotCounted => "part-not-counted",
+            Self::TextPartRead => "text-part-read",
+            Self::PretrainingHeadsNotCounted => "pretraining-heads-not-counted",
+            Self::ParallelResidual => "parallel-residual",
+            Self::TypeFromArchitecture { .. } => "type-from-architecture",
+            Self::AlibiInferred => "alibi-inferred",
+        }
+    }
+}
+
+impl fmt::Display for ImportNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = &self.field;
+        match &self.kind {
+            NoteKind::ClassDefault { value } => {
+                write!(f, "`{field}` is missing: taken as {value}, the default of its class")
+            }
+            NoteKind::QuantizationNotApplied { method } => {
+                write!(
+                    f,
+                    "`{field}` ({method}): the shape is read, its weight format is not applied"
+                )
+            }
+            NoteKind::WindowInactive { tokens } => {
+                write!(f, "`{field}` of {tokens} tokens has no effect in this file")
+            }
+            NoteKind::HalvedWidth { written } => {
+                write!(f, "`{field}` {written} counts gate and up together: each is half of it")
+            }
+            NoteKind::ContextLooksEdited { tokens } => {
+                write!(
+                    f,
+                    "`{field}` of only {tokens} tokens looks edited: check the context length"
+                )
+            }
+            NoteKind::PartNotCounted => write!(f, "`{field}` is not counted, only the text model"),
+            NoteKind::TextPartRead => write!(f, "the language model was read from `{field}`"),
+            NoteKind::PretrainingHeadsNotCounted => {
+                write!(f, "`{field}`: pre-training heads are not counted, the pooler is")
+            }
+            NoteKind::ParallelResidual => {
+                write!(f, "`{field}`: attention and MLP are taken one after the other")
+            }
+            NoteKind::TypeFromArchitecture { model_type } => {
+                write!(f, "`model_type` is missing: read as {model_type} because of `{field}`")
+            }
+            NoteKind::AlibiInferred => write!(f, "`{field}` is missing: ALiBi positions"),
+        }
+    }
+}

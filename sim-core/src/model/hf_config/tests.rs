@@ -1,0 +1,392 @@
+//! The importer against its fixtures, against nonsense, and against mutations of both.
+
+use proptest::prelude::{Just, Strategy, any, prop};
+use proptest::{prop_assert, prop_oneof, proptest};
+use serde_json::{Value, json};
+
+use super::{
+    Dialect, Import, ImportError, Inexpressible, JsonKind, MAX_BYTES, NoteKind, OtherFile,
+    from_bytes, from_json, from_value, known_model_types,
+};
+use crate::model::{catalog, limits};
+
+const LLAMA: &str = include_str!("../../../tests/configs/llama-2-7b.json");
+
+/// File, text, and the exact parameters it stands for (published counts of those models).
+const FIXTURES: [(&str, &str, u64); 24] = [
+    ("llama-2-7b", LLAMA, 6_738_415_616),
+    ("llama-1-7b", include_str!("../../../tests/configs/llama-1-7b.json"), 6_738_415_616),
+    ("llama-3.1-405b", include_str!("../../../tests/configs/llama-3.1-405b.json"), 405_853_388_800),
+    ("mistral-7b", include_str!("../../../tests/configs/mistral-7b.json"), 7_241_732_096),
+    ("qwen2-72b", include_str!("../../../tests/configs/qwen2-72b.json"), 72_706_203_648),
+    ("qwen3-0.6b", include_str!("../../../tests/configs/qwen3-0.6b.json"), 596_049_920),
+    ("qwen-7b-v1", include_str!("../../../tests/configs/qwen-7b-v1.json"), 7_721_324_544),
+    ("phi-3-mini", include_str!("../../../tests/configs/phi-3-mini.json"), 3_821_079_552),
+    ("phi-4-mini", include_str!("../../../tests/configs/phi-4-mini.json"), 3_836_021_760),
+    ("gemma-2b", include_str!("../../../tests/configs/gemma-2b.json"), 2_506_172_416),
+    ("smollm3-3b", include_str!("../../../tests/configs/smollm3-3b.json"), 3_075_098_624),
+    ("baichuan2-7b", include_str!("../../../tests/configs/baichuan2-7b.json"), 7_505_973_248),
+    ("baichuan2-13b", include_str!("../../../tests/configs/baichuan2-13b.json"), 13_896_668_160),
+    ("internlm2-7b", include_str!("../../../tests/configs/internlm2-7b.json"), 7_737_708_544),
+    ("chatglm3-6b", include_str!("../../../tests/configs/chatglm3-6b.json"), 6_243_584_000),
+    ("glm-4-9b-hf", include_str!("../../../tests/configs/glm-4-9b-hf.json"), 9_399_951_360),
+    ("gpt2", include_str!("../../../tests/configs/gpt2.json"), 124_439_808),
+    ("opt-6.7b", include_str!("../../../tests/configs/opt-6.7b.json"), 6_658_473_984),
+    ("bloom-7b1", include_str!("../../../tests/configs/bloom-7b1.json"), 7_069_016_064),
+    ("bert-base", include_str!("../../../tests/configs/bert-base.json"), 109_482_240),
+    ("roberta-base", include_str!("../../../tests/configs/roberta-base.json"), 124_645_632),
+    ("starcoder", include_str!("../../../tests/configs/starcoder.json"), 15_517_456_384),
+    ("starcoder2-3b", include_str!("../../../tests/configs/starcoder2-3b.json"), 3_030_371_328),
+    ("pythia-6.9b", include_str!("../../../tests/configs/pythia-6.9b.json"), 6_857_302_016),
+];
+
+fn import(config: Value) -> Result<Import, ImportError> {
+    from_value(&config)
+}
+
+fn refused(config: Value) -> ImportError {
+    import(config).expect_err("refused")
+}
+
+/// A small valid Llama with some fields replaced (`null` removes).
+fn llama_with(changes: Value) -> Value {
+    let mut config = json!({
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "vocab_size": 100, "max_position_embeddings": 1024, "hidden_act": "silu",
+        "tie_word_embeddings": false,
+    });
+    let fields = config.as_object_mut().expect("an object");
+    for (name, value) in changes.as_object().expect("an object") {
+        fields.insert(name.clone(), value.clone());
+    }
+    config
+}
+
+fn codes(import: &Import) -> Vec<&'static str> {
+    import.notes.iter().map(|note| note.kind.code()).collect()
+}
+
+#[test]
+fn every_fixture_adds_up_to_the_published_count() {
+    for (name, text, params) in FIXTURES {
+        let import = from_json(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(import.shape.total_params(), params, "{name}");
+        assert_eq!(limits::violations(&import.shape), [], "{name}");
+    }
+}
+
+#[test]
+fn a_fixture_of_a_catalogue_model_gives_the_catalogues_shape() {
+    for (name, id) in [
+        ("llama-2-7b", "llama-2-7b"),
+        ("llama-1-7b", "llama-7b"),
+        ("llama-3.1-405b", "llama-3.1-405b"),
+        ("mistral-7b", "mistral-7b-v0.1"),
+        ("qwen3-0.6b", "qwen3-0.6b"),
+        ("phi-3-mini", "phi-3-mini"),
+        ("phi-4-mini", "phi-4-mini"),
+        ("baichuan2-7b", "baichuan2-7b"),
+        ("baichuan2-13b", "baichuan2-13b"),
+        ("internlm2-7b", "internlm2.5-7b"),
+        ("chatglm3-6b", "chatglm3-6b"),
+        ("glm-4-9b-hf", "glm-4-9b"),
+        ("gpt2", "gpt2"),
+        ("opt-6.7b", "opt-6.7b"),
+        ("bloom-7b1", "bloom-7b1"),
+        ("bert-base", "bert-base"),
+    ] {
+        let (_, text, _) = FIXTURES.iter().find(|(file, _, _)| *file == name).expect("a fixture");
+        let import = from_json(text).expect("accepted");
+        assert_eq!(import.shape, catalog::find(id).expect("listed").shape, "{name}");
+    }
+}
+
+#[test]
+fn an_old_llama_without_optional_fields_reports_every_default() {
+    let import = from_json(include_str!("../../../tests/configs/llama-1-7b.json")).expect("read");
+    assert_eq!(
+        codes(&import),
+        [
+            "type-from-architecture",
+            "class-default",
+            "class-default",
+            "class-default",
+            "class-default"
+        ]
+    );
+    let fields: Vec<&str> = import.notes.iter().map(|note| note.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "architectures",
+            "hidden_act",
+            "max_position_embeddings",
+            "num_key_value_heads",
+            "tie_word_embeddings"
+        ]
+    );
+}
+
+#[test]
+fn windows_count_only_where_the_class_uses_them() {
+    let qwen = |changes: Value| {
+        let mut config = llama_with(json!({"model_type": "qwen2", "sliding_window": 256}));
+        for (name, value) in changes.as_object().expect("an object") {
+            config[name] = value.clone();
+        }
+        import(config)
+    };
+    let off = qwen(json!({"use_sliding_window": false})).expect("read");
+    assert_eq!(off.shape.attention.sliding_window, None);
+    assert_eq!(codes(&off), ["window-inactive"]);
+    let beyond_the_last_layer =
+        qwen(json!({"use_sliding_window": true, "max_window_layers": 2})).expect("read");
+    assert_eq!(beyond_the_last_layer.shape.attention.sliding_window, None);
+    let all = qwen(json!({"use_sliding_window": true, "max_window_layers": 0})).expect("read");
+    assert_eq!(all.shape.attention.sliding_window, Some(256));
+    let some = qwen(json!({"use_sliding_window": true, "max_window_layers": 1}));
+    assert!(matches!(
+        some,
+        Err(ImportError::Unsupported { reason: Inexpressible::MixedLayers, .. })
+    ));
+    let missing = import(llama_with(json!({"model_type": "mistral",
+        "max_position_embeddings": 32768})))
+    .expect("read");
+    assert_eq!(missing.shape.attention.sliding_window, Some(4096));
+    let null = import(llama_with(json!({"model_type": "mistral", "sliding_window": null})));
+    assert_eq!(null.expect("read").shape.attention.sliding_window, None);
+}
+
+#[test]
+fn quantized_and_multimodal_files_are_read_with_a_note() {
+    let quantized = import(llama_with(json!({
+        "quantization_config": {"quant_method": "awq", "bits": 4},
+    })))
+    .expect("read");
+    assert_eq!(
+        quantized.notes[0].kind,
+        NoteKind::QuantizationNotApplied { method: "awq".to_owned() }
+    );
+    let nested = import(json!({
+        "model_type": "mistral3", "vision_config": {"hidden_size": 8},
+        "text_config": llama_with(json!({"model_type": "mistral", "sliding_window": null})),
+    }))
+    .expect("read");
+    assert_eq!(codes(&nested), ["part-not-counted", "text-part-read"]);
+    assert_eq!(nested.shape.hidden, 64);
+}
+
+#[test]
+fn what_a_dense_shape_cannot_hold_is_refused_by_field_and_reason() {
+    for (changes, field, reason) in [
+        (json!({"num_local_experts": 8}), "num_local_experts", Inexpressible::MixtureOfExperts),
+        (json!({"kv_lora_rank": 512}), "kv_lora_rank", Inexpressible::LatentAttention),
+        (json!({"is_encoder_decoder": true}), "is_encoder_decoder", Inexpressible::EncoderDecoder),
+        (json!({"block_configs": [{}]}), "block_configs", Inexpressible::PerLayerBlocks),
+        (
+            json!({"layer_types": ["full_attention", "linear_attention"]}),
+            "layer_types",
+            Inexpressible::MixedLayers,
+        ),
+        (json!({"model_type": "gemma2"}), "model_type", Inexpressible::FourNorms),
+        (json!({"model_type": "t5"}), "model_type", Inexpressible::EncoderDecoder),
+        (json!({"hidden_act": "xielu"}), "hidden_act", Inexpressible::UnknownActivation),
+    ] {
+        match refused(llama_with(changes)) {
+            ImportError::Unsupported { field: at, reason: why, .. } => {
+                assert_eq!((at.as_str(), why), (field, reason));
+            }
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    let falcon_7b = json!({"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
+        "num_attention_heads": 71, "vocab_size": 65024, "multi_query": true, "bias": false,
+        "parallel_attn": true, "new_decoder_architecture": false});
+    assert_eq!(refused(falcon_7b).field(), Some("parallel_attn"));
+    let opt_350m = json!({"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "vocab_size": 50272, "ffn_dim": 4096,
+        "max_position_embeddings": 2048, "do_layer_norm_before": false});
+    assert_eq!(refused(opt_350m).field(), Some("do_layer_norm_before"));
+}
+
+#[test]
+fn other_json_files_of_a_checkpoint_are_recognized() {
+    for (config, expected) in [
+        (json!({"peft_type": "LORA", "r": 8}), OtherFile::Adapter),
+        (
+            json!({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8"}}),
+            OtherFile::QuantizationSideFile,
+        ),
+        (json!({"bits": 4, "group_size": 128}), OtherFile::QuantizationSideFile),
+        (json!({"metadata": {}, "weight_map": {}}), OtherFile::WeightIndex),
+        (json!({"tokenizer_class": "LlamaTokenizer"}), OtherFile::Tokenizer),
+        (json!({"_from_model_config": true, "eos_token_id": 2}), OtherFile::GenerationConfig),
+        (json!({"version": 1, "model": "gpt2", "workload": {}}), OtherFile::Scenario),
+    ] {
+        match refused(config) {
+            ImportError::NotAModelConfig { file, .. } => assert_eq!(file, expected),
+            other => panic!("{expected:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_unknown_class_is_refused_with_its_neighbours() {
+    let error = refused(llama_with(json!({"model_type": "lama"})));
+    let ImportError::UnknownModelType { nearest, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(nearest.first(), Some(&"llama"));
+    assert!(error.to_string().contains("model_type"));
+    let missing = refused(json!({"hidden_size": 64}));
+    assert_eq!(missing.field(), Some("model_type"));
+}
+
+#[test]
+fn every_bad_number_names_its_field_and_what_is_accepted() {
+    for name in [
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "vocab_size",
+        "intermediate_size",
+    ] {
+        for bad in [json!(0), json!(-1), json!(1e300), json!(u64::MAX), json!(-0.5), json!(2.5)] {
+            let error = refused(llama_with(json!({name: bad})));
+            assert_eq!(error.field(), Some(name), "{bad}: {error}");
+            assert!(matches!(error.code(), "out-of-range" | "wrong-type"), "{bad}: {error}");
+        }
+        for bad in [json!("4096"), json!(true), json!([1]), json!({"a": 1})] {
+            let error = refused(llama_with(json!({name: bad})));
+            assert_eq!((error.field(), error.code()), (Some(name), "wrong-type"), "{bad}");
+        }
+        let error = refused(llama_with(json!({name: null})));
+        assert_eq!((error.field(), error.code()), (Some(name), "missing"));
+    }
+    assert_eq!(import(llama_with(json!({"hidden_size": 64.0}))).expect("read").shape.hidden, 64);
+}
+
+#[test]
+fn sizes_that_do_not_fit_together_are_refused() {
+    let heads = refused(llama_with(json!({"num_attention_heads": 3, "num_key_value_heads": 1})));
+    assert_eq!((heads.field(), heads.code()), (Some("num_attention_heads"), "inconsistent"));
+    let kv = refused(llama_with(json!({"num_key_value_heads": 3})));
+    assert_eq!((kv.field(), kv.code()), (Some("num_key_value_heads"), "inconsistent"));
+    let more_kv = refused(llama_with(json!({"num_key_value_heads": 8})));
+    assert_eq!(more_kv.code(), "out-of-range");
+    let odd = refused(llama_with(json!({"model_type": "qwen", "intermediate_size": 11})));
+    assert_eq!((odd.field(), odd.code()), (Some("intermediate_size"), "inconsistent"));
+    let wide = refused(llama_with(json!({"head_dim": 65536, "num_attention_heads": 16384})));
+    assert_eq!(wide.code(), "out-of-range");
+}
+
+#[test]
+fn files_that_are_not_a_json_object_are_refused() {
+    for text in ["", "   ", "hello", "{", "{\"a\": NaN}", "{'a': 1}", "{\"a\": 1e999}", "\u{0}"] {
+        assert_eq!(from_json(text).expect_err("refused").code(), "not-json", "{text:?}");
+    }
+    for (text, found) in [
+        ("[1, 2]", JsonKind::Array),
+        ("42", JsonKind::Number),
+        ("null", JsonKind::Null),
+        ("\"llama\"", JsonKind::String),
+        ("true", JsonKind::Boolean),
+    ] {
+        assert_eq!(from_json(text), Err(ImportError::NotAnObject { found }));
+    }
+    assert_eq!(from_bytes(&[0xff, 0xfe, 0x7b, 0x00]), Err(ImportError::NotUtf8 { position: 0 }));
+    let deep = "[".repeat(200_000);
+    assert_eq!(from_json(&deep).expect_err("refused").code(), "not-json");
+}
+
+#[test]
+fn a_huge_file_is_refused_before_it_is_parsed_and_a_byte_order_mark_is_skipped() {
+    let huge = vec![b'{'; 100_000_000];
+    let error = ImportError::TooLarge { bytes: 100_000_000, limit: MAX_BYTES };
+    assert_eq!(from_bytes(&huge), Err(error));
+    let marked = format!("\u{feff}{LLAMA}");
+    assert_eq!(from_bytes(marked.as_bytes()), from_json(LLAMA));
+}
+
+#[test]
+fn every_dialect_is_reachable_by_type_and_by_class() {
+    for model_type in known_model_types() {
+        assert!(Dialect::of_model_type(model_type).is_some());
+    }
+    for (class, model_type) in [
+        ("LlamaForCausalLM", "llama"),
+        ("GPT2LMHeadModel", "gpt2"),
+        ("QWenLMHeadModel", "qwen"),
+        ("BertForMaskedLM", "bert"),
+        ("ChatGLMModel", "chatglm"),
+        ("Qwen2_5_VLForConditionalGeneration", "qwen2"),
+    ] {
+        assert_eq!(Dialect::of_class(class).map(|found| found.1), Some(model_type), "{class}");
+    }
+}
+
+/// Any JSON value, favouring what breaks readers.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        (0_u64..100_000).prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-z_]{1,12}", inner, 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+        let _ = from_bytes(&bytes);
+    }
+
+    #[test]
+    fn no_json_value_panics(value in any_json()) {
+        prop_assert!(from_value(&value).is_err() || value.is_object());
+    }
+
+    #[test]
+    fn no_mutation_of_a_fixture_panics_and_what_is_accepted_is_within_the_limits(
+        fixture in 0..FIXTURES.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any_json()), 1..4),
+    ) {
+        let mut value: Value = serde_json::from_str(FIXTURES[fixture].1).expect("a fixture");
+        let fields = value.as_object_mut().expect("an object");
+        let names: Vec<String> = fields.keys().cloned().collect();
+        for (at, change) in changes {
+            fields.insert(at.get(&names).clone(), change);
+        }
+        match from_value(&value) {
+            Ok(import) => {
+                prop_assert!(limits::violations(&import.shape).is_empty());
+                prop_assert!(import.shape.total_params().checked_mul(16).is_some());
+            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn no_cut_or_flipped_text_panics(
+        fixture in 0..FIXTURES.len(),
+        cut in any::<prop::sample::Index>(),
+        flip in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut bytes = FIXTURES[fixture].1.as_bytes().to_vec();
+        let at = flip.index(bytes.len());
+        bytes[at] = byte;
+        let _ = from_bytes(&bytes);
+        bytes.truncate(cut.index(bytes.len()));
+        let _ = from_bytes(&bytes);
+    }
+}

@@ -1,0 +1,14 @@
+//! Models: their shape, what it counts up to, the catalogue, and the reader of `config.json` files.
+
+pub mod catalog;
+pub mod hf_config;
+pub mod limits;
+pub mod params;
+pub mod shape;
+pub mod suggest;
+
+pub use catalog::ModelEntry;
+pub use params::{EmbeddingParams, LayerParams, ModelParams};
+pub use shape::{
+    Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
+};

@@ -1,0 +1,96 @@
+//! What the operators of a model depend on beside its shape.
+
+use crate::precision::{DType, Precision};
+use crate::scenario::{AttentionKernel, Framework};
+
+/// Which operations a framework runs as one kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernels {
+    /// Norms save their input and its statistics; otherwise RMS norms are written out in tensor
+    /// operations that save an fp32 copy and the normalized stream as well.
+    pub fused_norm: bool,
+    /// Gate, activation and product of a gated MLP in one kernel that saves its two inputs.
+    pub fused_activation: bool,
+    /// Query, key and value in one product, gate and up in one product.
+    pub fused_projections: bool,
+    /// Cross-entropy works in place on the fp32 logits and writes its gradient over them.
+    pub in_place_cross_entropy: bool,
+    /// The model's output object keeps the logits until the step is over.
+    pub retains_logits: bool,
+    /// Recomputation ends at the last tensor that backward needs.
+    pub recompute_stops_early: bool,
+}
+
+impl Kernels {
+    /// The kernels of a framework, with a compiler in front of it or not.
+    ///
+    /// Hugging Face modules run under PyTorch, FSDP and DeepSpeed; Megatron and nanotron have
+    /// kernels of their own.
+    pub const fn of(framework: Framework, compiled: bool) -> Self {
+        match framework {
+            Framework::Megatron | Framework::Nanotron => Self {
+                fused_norm: true,
+                fused_activation: true,
+                fused_projections: true,
+                in_place_cross_entropy: true,
+                retains_logits: false,
+                recompute_stops_early: false,
+            },
+            Framework::Pytorch | Framework::Fsdp | Framework::DeepSpeed => Self {
+                fused_norm: compiled,
+                fused_activation: compiled,
+                fused_projections: false,
+                in_place_cross_entropy: false,
+                retains_logits: true,
+                recompute_stops_early: !matches!(framework, Framework::DeepSpeed),
+            },
+        }
+    }
+}
+
+/// Sizes and choices that turn a shape into operators on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Samples in a micro-batch.
+    pub batch: u64,
+    /// Tokens in a sample.
+    pub sequence: u64,
+    pub tp: u64,
+    pub sequence_parallel: bool,
+    /// Format of weights and activations.
+    pub dtype: DType,
+    pub attention: AttentionKernel,
+    pub dropout: bool,
+    pub kernels: Kernels,
+}
+
+impl Context {
+    /// One sample on one GPU in plain PyTorch.
+    pub fn new(sequence: u64, precision: Precision) -> Self {
+        Self {
+            batch: 1,
+            sequence,
+            tp: 1,
+            sequence_parallel: false,
+            dtype: precision.compute(),
+            attention: AttentionKernel::Flash,
+            dropout: false,
+            kernels: Kernels::of(Framework::Pytorch, false),
+        }
+    }
+
+    /// Tokens in a micro-batch.
+    pub fn tokens(&self) -> u64 {
+        self.batch * self.sequence
+    }
+
+    /// Tokens of the stream that a rank holds between tensor-parallel blocks.
+    pub fn stream_tokens(&self) -> u64 {
+        if self.sequence_parallel { self.tokens().div_ceil(self.tp) } else { self.tokens() }
+    }
+
+    /// Bytes of a number.
+    pub fn size(&self) -> u64 {
+        self.dtype.bytes()
+    }
+}

@@ -1,0 +1,157 @@
+//! The operators before the first layer and after the last.
+
+use super::layer::norm;
+use super::{Collective, CollectiveKind, Context, GradientRule, Tape, TensorId, Work};
+use crate::model::shape::{ModelShape, Positions};
+use crate::precision::DType;
+
+/// Token, position and segment embeddings.
+///
+/// `tied` says that the head on this rank has already made the token table's gradient.
+pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: bool) -> Tape {
+    let (hidden, size) = (shape.hidden, context.size());
+    let stream_bytes = context.stream_tokens() * hidden * size;
+    let rows = shape.vocab.div_ceil(context.tp);
+    let table = rows * hidden;
+    let positions = match shape.positions {
+        Positions::Learned { rows } => rows * hidden,
+        Positions::Rope | Positions::Alibi => 0,
+    };
+    let parameters = positions + shape.token_types * hidden + if tied { 0 } else { table };
+
+    let mut tape = Tape::default();
+    let tokens = tape.constant("token-ids", 8 * context.tokens());
+    let mut stream = tape.tensor("embedded", stream_bytes);
+    let traffic = Work::stream(2 * stream_bytes, 1);
+    let operator = tape.operator("embedding", &[], &[stream]);
+    operator.saves(&[tokens]);
+    operator.parameters = parameters;
+    operator.shared_parameters = if tied { table } else { 0 };
+    operator.forward = Some(traffic);
+    // The gradient of the table is dense: it is cleared, then the rows of the batch are added.
+    operator.backward_weight = Some(Work::stream(2 * stream_bytes + table * size, 2));
+    if context.tp > 1 {
+        let bytes = context.tokens() * hidden * size;
+        let (forward, backward) = if context.sequence_parallel {
+            (CollectiveKind::ReduceScatter, Some(CollectiveKind::AllGather))
+        } else {
+            (CollectiveKind::AllReduce, None)
+        };
+        operator.forward_collective = Some(Collective { kind: forward, bytes });
+        operator.backward_collective = backward.map(|kind| Collective { kind, bytes });
+    }
+    if shape.embedding_norm {
+        stream = norm(&mut tape, shape, context, stream);
+    }
+    if context.dropout {
+        let dropped = tape.tensor("dropped", stream_bytes);
+        let mask = tape.constant("dropout-mask", stream_bytes / size);
+        let work = Work::stream(2 * stream_bytes + stream_bytes / size, 1);
+        tape.operator("dropout", &[stream], &[dropped]).saves(&[mask]).streams(work, work);
+        stream = dropped;
+    }
+    tape.output = Some(stream);
+    tape.tensors[stream.0].name = "layer-input";
+    tape
+}
+
+/// The final norm, the projection to the vocabulary and the loss.
+pub fn head_tape(shape: &ModelShape, context: &Context) -> Tape {
+    let (hidden, size) = (shape.hidden, context.size());
+    let mut tape = Tape::default();
+    let input = tape.tensor("layer-input", context.stream_tokens() * hidden * size);
+    tape.input = Some(input);
+    let mut stream = input;
+    if shape.final_norm {
+        stream = norm(&mut tape, shape, context, stream);
+    }
+    if shape.lm_head {
+        let logits = project_to_vocabulary(&mut tape, shape, context, stream);
+        cross_entropy(&mut tape, shape, context, logits);
+    } else {
+        let pooled = if shape.pooler { pooler(&mut tape, shape, context, stream) } else { stream };
+        let loss = tape.constant("loss", 4);
+        let bytes = tape.tensors[pooled.0].bytes;
+        tape.operator("loss", &[pooled], &[loss])
+            .streams(Work::stream(bytes, 1), Work::stream(bytes, 1));
+    }
+    tape
+}
+
+/// The dense layer over the first token of every sample (BERT).
+fn pooler(tape: &mut Tape, shape: &ModelShape, context: &Context, stream: TensorId) -> TensorId {
+    let (hidden, size, batch) = (shape.hidden, context.size(), context.batch);
+    let pooled = tape.tensor("pooled", batch * hidden * size);
+    let first = tape.tensor("first-tokens", batch * hidden * size);
+    let work = Work::stream(2 * batch * hidden * size, 1);
+    tape.operator("select-first", &[stream], &[first]).streams(work, work);
+    tape.operator("pooler", &[first], &[pooled])
+        .saves(&[first, pooled])
+        .linear(batch, hidden, hidden, true, size);
+    pooled
+}
+
+fn project_to_vocabulary(
+    tape: &mut Tape,
+    shape: &ModelShape,
+    context: &Context,
+    stream: TensorId,
+) -> TensorId {
+    let (tokens, hidden, size) = (context.tokens(), shape.hidden, context.size());
+    let rows = shape.vocab.div_ceil(context.tp);
+    let whole = tokens * hidden * size;
+    let mut input = stream;
+    let mut kept = vec![stream];
+    if context.tp > 1 {
+        if context.sequence_parallel {
+            input = tape.tensor("gathered-input", whole);
+            let operator = tape.operator("enter-split", &[stream], &[input]);
+            operator.saves(&[stream]);
+            operator.forward_collective =
+                Some(Collective { kind: CollectiveKind::AllGather, bytes: whole });
+            operator.backward_collective =
+                Some(Collective { kind: CollectiveKind::ReduceScatter, bytes: whole });
+            kept.clear();
+        } else {
+            tape.operator("enter-split", &[stream], &[]).backward_collective =
+                Some(Collective { kind: CollectiveKind::AllReduce, bytes: whole });
+        }
+    }
+    let logits = tape.logits("logits", tokens * rows * size);
+    if context.kernels.retains_logits {
+        tape.retained.push(logits);
+    }
+    tape.operator("vocabulary", &[input], &[logits])
+        .saves(&kept)
+        .linear(tokens, rows, hidden, false, size);
+    logits
+}
+
+/// Cross-entropy in fp32 over the vocabulary.
+///
+/// Written out it keeps the log-probabilities and makes two fp32 gradients backward; in place it
+/// keeps the fp32 logits and writes the gradient over them.
+fn cross_entropy(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorId) {
+    let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
+    let size = context.size();
+    let mut wide = logits;
+    if context.dtype != DType::Fp32 {
+        wide = tape.logits("logits-fp32", 4 * elements);
+        let work = Work::stream(elements * (size + 4), 1);
+        tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
+    }
+    let loss = tape.constant("loss", 4);
+    if context.kernels.in_place_cross_entropy {
+        let operator = tape.operator("cross-entropy", &[wide], &[loss]);
+        operator.saves(&[wide]);
+        operator.gradient = GradientRule::InPlaceOfSaved;
+        operator.streams(Work::stream(elements * 16, 4), Work::stream(elements * 8, 2));
+        return;
+    }
+    let log_probabilities = tape.logits("log-probabilities", 4 * elements);
+    tape.operator("log-softmax", &[wide], &[log_probabilities])
+        .saves(&[log_probabilities])
+        .streams(Work::stream(elements * 12, 1), Work::stream(elements * 12, 1));
+    tape.operator("cross-entropy", &[log_probabilities], &[loss])
+        .streams(Work::stream(8 * context.tokens(), 1), Work::stream(elements * 4, 2));
+}

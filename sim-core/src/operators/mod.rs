@@ -1,0 +1,249 @@
+//! The operators of a transformer: what each computes, reads, writes and saves for backward.
+//!
+//! A [`Tape`] is a straight list of operators over named tensors, forward order.
+//! Memory and time both follow from it: [`crate::program`] derives when every tensor lives,
+//! [`crate::cost`] how long every operator takes.
+//!
+//! Architecture invariant: sizes are those of one rank; tensor parallelism has been applied here
+//! and nowhere else.
+
+mod context;
+mod ends;
+mod layer;
+
+pub use context::{Context, Kernels};
+pub use ends::{embedding_tape, head_tape};
+pub use layer::layer_tape;
+
+use crate::trace::Category;
+use std::ops::Range;
+
+/// A tensor of a tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TensorId(pub usize);
+
+/// A tensor on one rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Key of its text: `tensor.<name>`.
+    pub name: &'static str,
+    pub bytes: u64,
+    /// [`Category::Activations`] or [`Category::Logits`].
+    pub category: Category,
+    /// False for masks, statistics and indices: no gradient flows into them.
+    pub differentiable: bool,
+}
+
+/// The unit of the device that does the arithmetic of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Matrix multiplication.
+    Gemm,
+    /// Fused attention.
+    Attention,
+    /// Everything bound by memory traffic.
+    Vector,
+}
+
+/// What an operator costs on one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    pub engine: Engine,
+    /// Floating-point operations; a multiply-add counts as two.
+    pub flops: f64,
+    /// Bytes read and written.
+    pub bytes: f64,
+    /// Kernels launched.
+    pub launches: f64,
+}
+
+impl Work {
+    /// A product `[m, k] · [k, n]` of numbers of `size` bytes.
+    pub fn gemm(m: u64, n: u64, k: u64, size: u64) -> Self {
+        let (m, n, k) = (m as f64, n as f64, k as f64);
+        Self {
+            engine: Engine::Gemm,
+            flops: 2.0 * m * n * k,
+            bytes: (m * k + k * n + m * n) * size as f64,
+            launches: 1.0,
+        }
+    }
+
+    /// An operation that streams `bytes` through `launches` kernels.
+    pub fn stream(bytes: u64, launches: u64) -> Self {
+        Self {
+            engine: Engine::Vector,
+            flops: 0.0,
+            bytes: bytes as f64,
+            launches: launches as f64,
+        }
+    }
+}
+
+/// A collective operation of the tensor-parallel group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectiveKind {
+    AllReduce,
+    ReduceScatter,
+    AllGather,
+}
+
+/// A collective with the size of the whole (gathered, unreduced) tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    pub kind: CollectiveKind,
+    pub bytes: u64,
+}
+
+/// How gradients pass through an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GradientRule {
+    /// A new gradient for every differentiable input.
+    Fresh,
+    /// The output's gradient is the inputs' (a sum, a view): nothing is allocated.
+    Alias,
+    /// Written over the saved tensor (Megatron's cross-entropy).
+    InPlaceOfSaved,
+}
+
+/// One operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    /// Key of its text: `operation.<name>`.
+    pub name: &'static str,
+    pub reads: Vec<TensorId>,
+    pub writes: Vec<TensorId>,
+    /// What backward needs: some of `reads`, `writes`, or tensors that exist for backward alone.
+    pub saves: Vec<TensorId>,
+    /// Trainable parameters of this operator on this rank.
+    pub parameters: u64,
+    /// Parameters whose gradient adds to one that an operator later in the model has made: an
+    /// input embedding tied to the head.
+    pub shared_parameters: u64,
+    pub forward: Option<Work>,
+    /// The gradient of the inputs.
+    pub backward_input: Option<Work>,
+    /// The gradient of the parameters, where it is a kernel of its own.
+    pub backward_weight: Option<Work>,
+    /// Bytes needed only while the forward kernels run.
+    pub forward_workspace: u64,
+    /// Bytes needed only while the backward kernels run.
+    pub backward_workspace: u64,
+    pub forward_collective: Option<Collective>,
+    pub backward_collective: Option<Collective>,
+    pub gradient: GradientRule,
+}
+
+/// A straight list of operators, forward order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tape {
+    pub tensors: Vec<Tensor>,
+    pub operators: Vec<Operator>,
+    /// Comes from the previous tape, which allocated it; this tape frees it.
+    pub input: Option<TensorId>,
+    /// Goes to the next tape, which frees it.
+    pub output: Option<TensorId>,
+    /// Operators that are run again in backward under selective recomputation.
+    pub attention_core: Range<usize>,
+    /// Kept until the micro-batch's backward has ended, whoever saves it.
+    pub retained: Vec<TensorId>,
+}
+
+impl Tape {
+    /// A new tensor that carries a gradient.
+    pub fn tensor(&mut self, name: &'static str, bytes: u64) -> TensorId {
+        self.add(name, bytes, Category::Activations, true)
+    }
+
+    /// A new tensor without gradient: a mask, statistics, indices.
+    pub fn constant(&mut self, name: &'static str, bytes: u64) -> TensorId {
+        self.add(name, bytes, Category::Activations, false)
+    }
+
+    /// A new tensor over the vocabulary.
+    pub fn logits(&mut self, name: &'static str, bytes: u64) -> TensorId {
+        self.add(name, bytes, Category::Logits, true)
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        bytes: u64,
+        category: Category,
+        differentiable: bool,
+    ) -> TensorId {
+        self.tensors.push(Tensor { name, bytes, category, differentiable });
+        TensorId(self.tensors.len() - 1)
+    }
+
+    /// Appends an operator and gives it back to be filled in.
+    pub fn operator(
+        &mut self,
+        name: &'static str,
+        reads: &[TensorId],
+        writes: &[TensorId],
+    ) -> &mut Operator {
+        self.operators.push(Operator {
+            name,
+            reads: reads.to_vec(),
+            writes: writes.to_vec(),
+            saves: Vec::new(),
+            parameters: 0,
+            shared_parameters: 0,
+            forward: None,
+            backward_input: None,
+            backward_weight: None,
+            forward_workspace: 0,
+            backward_workspace: 0,
+            forward_collective: None,
+            backward_collective: None,
+            gradient: GradientRule::Fresh,
+        });
+        self.operators.last_mut().expect("an operator was just added")
+    }
+
+    /// Trainable parameters of all operators, tied ones once.
+    pub fn parameters(&self) -> u64 {
+        self.operators.iter().map(|op| op.parameters).sum()
+    }
+
+    /// Bytes that forward leaves for backward: every saved tensor once, the tape's input included
+    /// where an operator saves it.
+    pub fn saved_bytes(&self) -> u64 {
+        let mut saved: Vec<TensorId> =
+            self.operators.iter().flat_map(|op| op.saves.iter().copied()).collect();
+        saved.sort_unstable();
+        saved.dedup();
+        saved.iter().map(|id| self.tensors[id.0].bytes).sum()
+    }
+
+    /// Floating-point operations of forward.
+    pub fn forward_flops(&self) -> f64 {
+        self.operators.iter().filter_map(|op| op.forward).map(|work| work.flops).sum()
+    }
+}
+
+impl Operator {
+    /// Sets what is saved for backward.
+    pub fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.saves = tensors.to_vec();
+        self
+    }
+
+    /// Makes it a matrix product `[m, k] · [k, n]` with a weight `[k, n]` on this rank: forward,
+    /// input gradient and weight gradient are one product each.
+    pub fn linear(&mut self, m: u64, n: u64, k: u64, bias: bool, size: u64) -> &mut Self {
+        self.parameters = n * k + if bias { n } else { 0 };
+        self.forward = Some(Work::gemm(m, n, k, size));
+        self.backward_input = Some(Work::gemm(m, k, n, size));
+        self.backward_weight = Some(Work::gemm(k, n, m, size));
+        self
+    }
+
+    /// Makes it a memory-bound operation.
+    pub fn streams(&mut self, forward: Work, backward: Work) -> &mut Self {
+        self.forward = Some(forward);
+        self.backward_input = Some(backward);
+        self
+    }
+}

@@ -1,0 +1,74 @@
+//! Ready scenarios: where the page starts, and what the golden tests compute.
+
+use crate::scenario::Scenario;
+
+/// A ready scenario. Its texts are `preset.<id>.title` and `preset.<id>.summary`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    pub id: &'static str,
+    json: &'static str,
+}
+
+impl Preset {
+    /// The scenario.
+    pub fn scenario(&self) -> Scenario {
+        Scenario::from_json(self.json).expect("presets are valid scenarios")
+    }
+}
+
+/// All presets; the page starts with the first.
+pub const ALL: &[Preset] = &[
+    Preset {
+        id: "7b-on-24gb",
+        json: r#"{"name": "7B on one 24 GB card",
+            "model": "llama-2-7b",
+            "hardware": {"device": "rtx4090-24"},
+            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 4}}"#,
+    },
+    Preset {
+        id: "7b-on-8xa100",
+        json: r#"{"name": "Llama-2-7B on 8×A100",
+            "model": "llama-2-7b",
+            "hardware": {"device": "a100-sxm4-80", "devices_per_node": 8},
+            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 32}}"#,
+    },
+    Preset {
+        id: "13b-on-4xa100-40",
+        json: r#"{"name": "13B on 4×A100-40",
+            "model": "llama-2-13b",
+            "hardware": {"device": "a100-sxm4-40", "devices_per_node": 4},
+            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 16},
+            "strategy": {"zero": 3, "recompute": "full"}}"#,
+    },
+    Preset {
+        id: "70b-on-64xh100",
+        json: r#"{"name": "Llama-3-70B on 64×H100",
+            "model": "llama-3-70b",
+            "hardware": {"device": "h100-sxm5-80", "devices_per_node": 8, "nodes": 8},
+            "workload": {"sequence": 4096, "micro_batch": 1, "global_batch": 32,
+                         "framework": "megatron", "gradient_dtype": "fp32"},
+            "strategy": {"tp": 8, "pp": 4, "sequence_parallel": true, "zero": 1}}"#,
+    },
+    Preset {
+        id: "gpt3-pipeline",
+        json: r#"{"name": "GPT-3 175B, TP 8 × PP 16",
+            "model": "gpt3-175b",
+            "hardware": {"device": "a100-sxm4-80", "devices_per_node": 8, "nodes": 16},
+            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 64,
+                         "framework": "megatron", "gradient_dtype": "fp32"},
+            "strategy": {"tp": 8, "pp": 16, "sequence_parallel": true, "recompute": "selective"}}"#,
+    },
+    Preset {
+        id: "bert-large",
+        json: r#"{"name": "BERT-large on one V100",
+            "model": "bert-large",
+            "hardware": {"device": "v100-sxm2-16"},
+            "workload": {"sequence": 512, "micro_batch": 8, "precision": "fp16-mixed",
+                         "attention": "eager", "dropout": true}}"#,
+    },
+];
+
+/// The preset called `id`.
+pub fn find(id: &str) -> Option<&'static Preset> {
+    ALL.iter().find(|preset| preset.id == id)
+}

@@ -1,0 +1,446 @@
+//! When every tensor of a tape lives: forward, recomputation and backward as steps with memory
+//! effects.
+//!
+//! The rules are those of PyTorch's autograd: outputs are allocated when an operator starts, what
+//! nobody reads or saves is freed when it ends, saved tensors are freed when the backward of their
+//! last saver has run, and a second gradient of a tensor is added to the first and freed.
+
+use crate::engine::Moment;
+use crate::operators::{Collective, CollectiveKind, GradientRule, Operator, Tape, TensorId, Work};
+use crate::trace::{Category, Phase};
+use std::ops::Range;
+
+/// Memory that a step allocates or frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepEffect {
+    pub moment: Moment,
+    pub category: Category,
+    /// Key of its text: `tensor.<name>`.
+    pub name: &'static str,
+    /// Bytes; negative frees.
+    pub delta: i64,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepWork {
+    Compute(Work),
+    Collective(Collective),
+}
+
+/// One operation of one phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Key of its text: `operation.<name>`.
+    pub name: &'static str,
+    pub phase: Phase,
+    pub work: StepWork,
+    pub effects: Vec<StepEffect>,
+    /// Parameters whose gradient this step makes.
+    pub parameters: u64,
+    /// Parameters whose gradient this step adds to an existing one.
+    pub shared_parameters: u64,
+}
+
+/// Forward and backward of a tape.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub forward: Vec<Step>,
+    /// With the recomputation that it needs.
+    pub backward: Vec<Step>,
+}
+
+/// Derives the steps of `tape` when the operators of `segments` save nothing forward and run again
+/// in backward, those after the last saver of a segment not if `stops_early`.
+pub fn derive(tape: &Tape, segments: &[Range<usize>], stops_early: bool) -> Program {
+    let mut derivation = Derivation::new(tape, segments, stops_early);
+    for index in 0..tape.operators.len() {
+        derivation.forward(index);
+    }
+    if let Some(output) = tape.output {
+        // The next tape owns it from here on.
+        derivation.alive[output.0] = false;
+    }
+    for index in (0..tape.operators.len()).rev() {
+        if let Some(segment) = segments.iter().find(|s| s.end == index + 1 && !s.is_empty()) {
+            derivation.recompute(segment.clone());
+        }
+        derivation.backward(index);
+    }
+    derivation.free_retained();
+    derivation.program
+}
+
+/// The memory of a gradient of an activation; a sum shares it with its inputs.
+struct Gradient {
+    tensor: TensorId,
+    references: u32,
+}
+
+struct Derivation<'a> {
+    tape: &'a Tape,
+    segments: &'a [Range<usize>],
+    stops_early: bool,
+    program: Program,
+    /// The last operator that reads a tensor forward.
+    last_reader: Vec<Option<usize>>,
+    producer: Vec<Option<usize>>,
+    alive: Vec<bool>,
+    /// Alive because recomputed.
+    recomputed: Vec<bool>,
+    /// Releases that a tensor waits for before it is freed in backward.
+    holds: Vec<u32>,
+    gradients: Vec<Gradient>,
+    /// Index into `gradients` by tensor.
+    gradient_of: Vec<Option<usize>>,
+}
+
+impl<'a> Derivation<'a> {
+    fn new(tape: &'a Tape, segments: &'a [Range<usize>], stops_early: bool) -> Self {
+        let count = tape.tensors.len();
+        let mut this = Self {
+            tape,
+            segments,
+            stops_early,
+            program: Program::default(),
+            last_reader: vec![None; count],
+            producer: vec![None; count],
+            alive: vec![false; count],
+            recomputed: vec![false; count],
+            holds: vec![0; count],
+            gradients: Vec::new(),
+            gradient_of: vec![None; count],
+        };
+        for (i, operator) in tape.operators.iter().enumerate() {
+            for id in &operator.reads {
+                this.last_reader[id.0] = Some(i);
+            }
+            for id in &operator.writes {
+                this.producer[id.0] = Some(i);
+            }
+            for id in &operator.saves {
+                this.holds[id.0] += 1;
+            }
+        }
+        for segment in segments {
+            for id in this.external_inputs(segment) {
+                this.holds[id.0] += 1;
+            }
+        }
+        if let Some(input) = tape.input {
+            this.alive[input.0] = true;
+        }
+        if let Some(output) = tape.output {
+            this.gradients.push(Gradient { tensor: output, references: 1 });
+            this.gradient_of[output.0] = Some(0);
+        }
+        this
+    }
+
+    fn segment_of(&self, operator: usize) -> Option<&'a Range<usize>> {
+        self.segments.iter().find(|segment| segment.contains(&operator))
+    }
+
+    /// What a segment reads and does not make.
+    fn external_inputs(&self, segment: &Range<usize>) -> Vec<TensorId> {
+        let mut inputs: Vec<TensorId> = self.tape.operators[segment.clone()]
+            .iter()
+            .flat_map(|operator| operator.reads.iter().copied())
+            .filter(|id| !self.producer[id.0].is_some_and(|made| segment.contains(&made)))
+            .collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
+    }
+
+    /// True when forward keeps the tensor for backward.
+    fn is_kept(&self, id: TensorId) -> bool {
+        if self.tape.retained.contains(&id) {
+            return true;
+        }
+        self.tape.operators.iter().enumerate().any(|(i, operator)| match self.segment_of(i) {
+            None => operator.saves.contains(&id),
+            Some(segment) => {
+                operator.reads.contains(&id)
+                    && !self.producer[id.0].is_some_and(|made| segment.contains(&made))
+            }
+        })
+    }
+
+    fn allocate(&mut self, id: TensorId, recomputed: bool, effects: &mut Vec<StepEffect>) {
+        if self.alive[id.0] {
+            return;
+        }
+        self.alive[id.0] = true;
+        self.recomputed[id.0] = recomputed;
+        effects.push(self.effect(id, Moment::Start, 1));
+    }
+
+    fn free(&mut self, id: TensorId, effects: &mut Vec<StepEffect>) {
+        if self.alive[id.0] {
+            self.alive[id.0] = false;
+            effects.push(self.effect(id, Moment::End, -1));
+        }
+    }
+
+    fn effect(&self, id: TensorId, moment: Moment, sign: i64) -> StepEffect {
+        let tensor = &self.tape.tensors[id.0];
+        let category = if self.recomputed[id.0] { Category::Recompute } else { tensor.category };
+        StepEffect { moment, category, name: tensor.name, delta: sign * signed(tensor.bytes) }
+    }
+
+    /// The operator's tensors that exist for backward alone.
+    fn private_saves(operator: &Operator) -> impl Iterator<Item = TensorId> + '_ {
+        operator
+            .saves
+            .iter()
+            .copied()
+            .filter(|id| !operator.reads.contains(id) && !operator.writes.contains(id))
+    }
+
+    fn forward(&mut self, index: usize) {
+        let operator = &self.tape.operators[index];
+        let mut effects = Vec::new();
+        for &id in &operator.writes {
+            self.allocate(id, false, &mut effects);
+        }
+        if self.segment_of(index).is_none() {
+            for id in Self::private_saves(operator) {
+                self.allocate(id, false, &mut effects);
+            }
+        }
+        workspace(operator.forward_workspace, &mut effects);
+        for id in operator.reads.iter().chain(&operator.writes).copied() {
+            let read_later = self.last_reader[id.0].is_some_and(|last| last > index);
+            if !read_later && Some(id) != self.tape.output && !self.is_kept(id) {
+                self.free(id, &mut effects);
+            }
+        }
+        let steps = forward_steps(operator, Phase::Forward, effects);
+        self.program.forward.extend(steps);
+    }
+
+    fn recompute(&mut self, segment: Range<usize>) {
+        let end = self.recompute_end(&segment);
+        for index in segment.start..end {
+            let operator = &self.tape.operators[index];
+            let mut effects = Vec::new();
+            for id in operator.writes.iter().copied().chain(Self::private_saves(operator)) {
+                self.allocate(id, true, &mut effects);
+            }
+            workspace(operator.forward_workspace, &mut effects);
+            for id in operator.reads.iter().chain(&operator.writes).copied() {
+                let inside = self.producer[id.0].is_some_and(|made| segment.contains(&made));
+                let read_later = self.last_reader[id.0].is_some_and(|last| last > index && last < end);
+                if inside && !read_later && self.holds[id.0] == 0 {
+                    self.free(id, &mut effects);
+                }
+            }
+            let steps = forward_steps(operator, Phase::Recompute, effects);
+            self.program.backward.extend(steps);
+        }
+        let mut effects = Vec::new();
+        for id in self.external_inputs(&segment) {
+            self.release(id, &mut effects);
+        }
+        if let Some(last) = self.program.backward.last_mut() {
+            last.effects.extend(effects);
+        }
+    }
+
+    /// Where the recomputation of a segment ends: after its last operator, or before what backward
+    /// does not need.
+    fn recompute_end(&self, segment: &Range<usize>) -> usize {
+        if !self.stops_early {
+            return segment.end;
+        }
+        let last = segment.clone().rev().find(|&i| !self.tape.operators[i].saves.is_empty());
+        last.map_or(segment.end, |last| {
+            let operator = &self.tape.operators[last];
+            let runs = operator.saves.iter().any(|id| !operator.reads.contains(id));
+            if runs { last + 1 } else { last }
+        })
+    }
+
+    /// One reason less to keep a saved tensor.
+    fn release(&mut self, id: TensorId, effects: &mut Vec<StepEffect>) {
+        self.holds[id.0] -= 1;
+        if self.holds[id.0] == 0 && !self.tape.retained.contains(&id) {
+            self.free(id, effects);
+        }
+    }
+
+    fn backward(&mut self, index: usize) {
+        let operator = &self.tape.operators[index];
+        let mut effects = Vec::new();
+        if !operator.writes.is_empty() {
+            self.make_gradients(operator, &mut effects);
+        }
+        workspace(operator.backward_workspace, &mut effects);
+        for &id in &operator.writes {
+            if let Some(gradient) = self.gradient_of[id.0].take() {
+                self.drop_gradient(gradient, &mut effects);
+            }
+        }
+        for &id in &operator.saves {
+            self.release(id, &mut effects);
+        }
+        self.program.backward.extend(backward_steps(operator, effects));
+    }
+
+    fn make_gradients(&mut self, operator: &Operator, effects: &mut Vec<StepEffect>) {
+        let mut inputs = operator.reads.clone();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs.retain(|id| self.tape.tensors[id.0].differentiable);
+        let of_output = operator.writes.iter().find_map(|id| self.gradient_of[id.0]);
+        for id in inputs {
+            let exists = self.gradient_of[id.0].is_some();
+            match (operator.gradient, of_output) {
+                (GradientRule::Alias, Some(shared)) => {
+                    if !exists {
+                        self.gradients[shared].references += 1;
+                        self.gradient_of[id.0] = Some(shared);
+                    }
+                }
+                (GradientRule::InPlaceOfSaved, _) if operator.saves.contains(&id) => {
+                    // The saved tensor turns into the gradient: same bytes, no allocation, and
+                    // nothing to free when its last hold goes.
+                    self.alive[id.0] = false;
+                    self.gradients.push(Gradient { tensor: id, references: 1 });
+                    self.gradient_of[id.0] = Some(self.gradients.len() - 1);
+                    effects.push(self.effect(id, Moment::Start, -1));
+                    effects.push(self.gradient_effect(id, Moment::Start, 1));
+                }
+                _ => {
+                    effects.push(self.gradient_effect(id, Moment::Start, 1));
+                    if exists {
+                        effects.push(self.gradient_effect(id, Moment::End, -1));
+                    } else {
+                        self.gradients.push(Gradient { tensor: id, references: 1 });
+                        self.gradient_of[id.0] = Some(self.gradients.len() - 1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn drop_gradient(&mut self, gradient: usize, effects: &mut Vec<StepEffect>) {
+        let shared = &mut self.gradients[gradient];
+        shared.references -= 1;
+        if shared.references == 0 {
+            let tensor = shared.tensor;
+            effects.push(self.gradient_effect(tensor, Moment::End, -1));
+        }
+    }
+
+    fn gradient_effect(&self, id: TensorId, moment: Moment, sign: i64) -> StepEffect {
+        let tensor = &self.tape.tensors[id.0];
+        let name = match tensor.category {
+            Category::Logits => "logits-gradient",
+            _ => "activation-gradient",
+        };
+        StepEffect { moment, category: tensor.category, name, delta: sign * signed(tensor.bytes) }
+    }
+
+    fn free_retained(&mut self) {
+        let mut effects = Vec::new();
+        for &id in &self.tape.retained {
+            self.free(id, &mut effects);
+        }
+        if let Some(last) = self.program.backward.last_mut() {
+            last.effects.extend(effects);
+        }
+    }
+}
+
+fn workspace(bytes: u64, effects: &mut Vec<StepEffect>) {
+    if bytes > 0 {
+        for (moment, sign) in [(Moment::Start, 1), (Moment::End, -1)] {
+            effects.push(StepEffect {
+                moment,
+                category: Category::Activations,
+                name: "workspace",
+                delta: sign * signed(bytes),
+            });
+        }
+    }
+}
+
+/// The kernel and then the collective of an operator's forward.
+fn forward_steps(operator: &Operator, phase: Phase, effects: Vec<StepEffect>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if let Some(work) = operator.forward {
+        steps.push(compute_step(operator.name, phase, work));
+    }
+    if let Some(collective) = operator.forward_collective {
+        steps.push(collective_step(operator.name, collective));
+    }
+    attach(&mut steps, effects);
+    steps
+}
+
+/// The collective and then the kernels of an operator's backward.
+fn backward_steps(operator: &Operator, effects: Vec<StepEffect>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if let Some(collective) = operator.backward_collective {
+        steps.push(collective_step(operator.name, collective));
+    }
+    if let Some(work) = operator.backward_input {
+        steps.push(compute_step(operator.name, Phase::Backward, work));
+    }
+    if let Some(work) = operator.backward_weight {
+        steps.push(compute_step(operator.name, Phase::WeightGradient, work));
+    }
+    if let Some(last) = steps.last_mut() {
+        last.parameters = operator.parameters;
+        last.shared_parameters = operator.shared_parameters;
+    }
+    attach(&mut steps, effects);
+    steps
+}
+
+fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
+    Step {
+        name,
+        phase,
+        work: StepWork::Compute(work),
+        effects: Vec::new(),
+        parameters: 0,
+        shared_parameters: 0,
+    }
+}
+
+fn collective_step(name: &'static str, collective: Collective) -> Step {
+    let phase = match collective.kind {
+        CollectiveKind::AllReduce => Phase::AllReduce,
+        CollectiveKind::ReduceScatter => Phase::ReduceScatter,
+        CollectiveKind::AllGather => Phase::AllGather,
+    };
+    Step {
+        name,
+        phase,
+        work: StepWork::Collective(collective),
+        effects: Vec::new(),
+        parameters: 0,
+        shared_parameters: 0,
+    }
+}
+
+/// What starts goes to the first step, what ends to the last.
+fn attach(steps: &mut [Step], effects: Vec<StepEffect>) {
+    for effect in effects {
+        let step = match effect.moment {
+            Moment::Start => steps.first_mut(),
+            Moment::End => steps.last_mut(),
+        };
+        debug_assert!(step.is_some(), "memory changes belong to a step");
+        if let Some(step) = step {
+            step.effects.push(effect);
+        }
+    }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).expect("checked scenarios have tensors far below 2^63 bytes")
+}

@@ -1,0 +1,174 @@
+//! The closed lists of a scenario, with their names in the file.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $text)] $variant,)+
+        }
+
+        impl $name {
+            /// All of them, in the order of the file format's documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name in a scenario file.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+    };
+}
+
+choice!(
+    /// What the GPUs do.
+    WorkloadKind {
+        #[default]
+        Train = "train",
+        Infer = "infer",
+    }
+);
+
+choice!(
+    /// The rule that turns gradients into new weights.
+    Optimizer {
+        #[default]
+        AdamW = "adamw",
+        AdamW8bit = "adamw-8bit",
+        Adafactor = "adafactor",
+        Lion = "lion",
+        Sgd = "sgd",
+        SgdMomentum = "sgd-momentum",
+        Muon = "muon",
+    }
+);
+
+choice!(
+    /// How the optimizer's kernels walk over the parameters.
+    OptimizerImplementation {
+        /// One kernel for many tensors, no temporaries.
+        #[default]
+        Fused = "fused",
+        /// Multi-tensor operations with a temporary as large as the parameters.
+        Foreach = "foreach",
+        /// One tensor at a time.
+        Loop = "loop",
+    }
+);
+
+choice!(
+    /// The software that runs the step: named buffers and overheads.
+    Framework {
+        Pytorch = "pytorch",
+        #[default]
+        DeepSpeed = "deepspeed",
+        Fsdp = "fsdp",
+        Megatron = "megatron",
+        Nanotron = "nanotron",
+    }
+);
+
+choice!(
+    /// How attention scores are computed.
+    AttentionKernel {
+        /// Tiled, scores never reach memory (FlashAttention, fused SDPA).
+        #[default]
+        Flash = "flash",
+        /// Scores, softmax and product as separate kernels.
+        Eager = "eager",
+    }
+);
+
+choice!(
+    /// Which activations are computed again in backward instead of kept.
+    Recompute {
+        #[default]
+        None = "none",
+        /// Only the attention core, between the query, key, value projections and the output's.
+        Selective = "selective",
+        /// Whole layers; only their inputs are kept (Chen et al. 2016).
+        Full = "full",
+    }
+);
+
+choice!(
+    /// The order in which a pipeline's stages work on micro-batches.
+    ScheduleName {
+        Gpipe = "gpipe",
+        #[default]
+        OneForwardOneBackward = "1f1b",
+        Interleaved1f1b = "interleaved-1f1b",
+        InterleavedGpipe = "interleaved-gpipe",
+        InterleavedZeroBubble = "interleaved-zero-bubble",
+        Zbv = "zbv",
+        DualPipeV = "dualpipe-v",
+        ZbH1 = "zb-h1",
+        PipeDream = "pipedream",
+    }
+);
+
+choice!(
+    /// How FSDP shards.
+    FsdpMode {
+        #[default]
+        FullShard = "full_shard",
+        ShardGradOp = "shard_grad_op",
+        Hybrid = "hybrid",
+    }
+);
+
+choice!(
+    /// Where a part of the training state lives beside the GPU.
+    OffloadTarget {
+        #[default]
+        None = "none",
+        Cpu = "cpu",
+        Nvme = "nvme",
+    }
+);
+
+/// Which weights train.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Finetune {
+    /// All of them.
+    #[default]
+    Full,
+    /// Low-rank adapters beside frozen weights (Hu et al. 2021).
+    Lora(LoraChoice),
+    /// Adapters beside frozen, quantized weights (Dettmers et al. 2023).
+    Qlora(QloraChoice),
+}
+
+/// Options of LoRA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoraChoice {
+    pub rank: u64,
+    pub targets: String,
+}
+
+impl Default for LoraChoice {
+    fn default() -> Self {
+        Self { rank: 16, targets: "all-linear".to_owned() }
+    }
+}
+
+/// Options of QLoRA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QloraChoice {
+    pub rank: u64,
+    pub format: String,
+    pub double_quant: bool,
+}
+
+impl Default for QloraChoice {
+    fn default() -> Self {
+        Self { rank: 64, format: "nf4".to_owned(), double_quant: true }
+    }
+}

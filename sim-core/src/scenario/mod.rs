@@ -1,0 +1,53 @@
+//! The scenario: everything a user chooses, sensible or not.
+//!
+//! It is the file that the command line reads, the page's state and the content of a shared link.
+//! Missing fields take the defaults of [`Default`]; unknown fields are an error that names them.
+//! [`crate::check`] turns it into a plan or says what is wrong.
+
+mod choices;
+mod edit;
+mod hardware;
+mod model;
+mod parse;
+mod strategy;
+mod workload;
+
+pub use choices::{
+    AttentionKernel, Finetune, Framework, FsdpMode, LoraChoice, OffloadTarget, Optimizer,
+    OptimizerImplementation, QloraChoice, Recompute, ScheduleName, WorkloadKind,
+};
+pub use edit::Edit;
+pub use hardware::{HardwareChoice, LinkChoice};
+pub use model::{ModelChoice, PresetChoice};
+pub use parse::{MAX_SCENARIO_BYTES, ScenarioError};
+pub use strategy::{OffloadChoice, QuantizationChoice, StrategyChoice};
+pub use workload::WorkloadChoice;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the scenario format that this build reads and writes.
+pub const SCENARIO_VERSION: u32 = 1;
+
+/// Everything a user chooses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The format's version; only [`SCENARIO_VERSION`] is read.
+    #[serde(default = "current_version")]
+    pub version: u32,
+    /// Free text.
+    #[serde(default)]
+    pub name: String,
+    pub model: ModelChoice,
+    pub hardware: HardwareChoice,
+    #[serde(default)]
+    pub workload: WorkloadChoice,
+    #[serde(default)]
+    pub quantization: QuantizationChoice,
+    #[serde(default)]
+    pub strategy: StrategyChoice,
+}
+
+fn current_version() -> u32 {
+    SCENARIO_VERSION
+}

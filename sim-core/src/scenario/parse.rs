@@ -1,0 +1,88 @@
+//! Reading a scenario from text: strict, and with the field named when something is wrong.
+
+use super::{SCENARIO_VERSION, Scenario};
+use crate::check::range_of;
+use serde::Deserialize;
+
+/// The longest scenario text that is read, in bytes: far above any real one.
+pub const MAX_SCENARIO_BYTES: usize = 4 << 20;
+
+/// A text that is not a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    #[error("the text has {bytes} bytes, a scenario at most {MAX_SCENARIO_BYTES}")]
+    TooLong { bytes: usize },
+    #[error("not JSON: {message}")]
+    NotJson { message: String },
+    #[error("{field}: {message}")]
+    Field {
+        /// Names joined by dots; `.` for the whole.
+        field: String,
+        message: String,
+    },
+    #[error("version: {found} is not known, this build reads version {SCENARIO_VERSION}")]
+    Version { found: u32 },
+}
+
+impl ScenarioError {
+    pub(super) fn unknown_field(field: &str) -> Self {
+        Self::Field { field: field.to_owned(), message: "there is no such field".to_owned() }
+    }
+
+    /// The field at fault, where it is one field.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            Self::Field { field, .. } => Some(field),
+            Self::Version { .. } => Some("version"),
+            Self::TooLong { .. } | Self::NotJson { .. } => None,
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// When the text is too long, no JSON, of another version, or has a field that is unknown,
+    /// missing or of another type. Values that can be read and make no sense are for
+    /// [`crate::check`].
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        if text.len() > MAX_SCENARIO_BYTES {
+            return Err(ScenarioError::TooLong { bytes: text.len() });
+        }
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| ScenarioError::NotJson { message: error.to_string() })?;
+        Self::from_value(value)
+    }
+
+    /// Reads a scenario from parsed JSON.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_json`].
+    pub fn from_value(value: serde_json::Value) -> Result<Self, ScenarioError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: Option<u32>,
+        }
+
+        if let Ok(Version { version: Some(found) }) = Version::deserialize(&value)
+            && found != SCENARIO_VERSION
+        {
+            return Err(ScenarioError::Version { found });
+        }
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let field = error.path().to_string();
+            let mut message = error.into_inner().to_string();
+            if let Some(range) = range_of(&field) {
+                message.push_str(&format!(" (accepted: {} to {})", range.min, range.max));
+            }
+            ScenarioError::Field { field, message }
+        })
+    }
+
+    /// The scenario as a file, with every default written out.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a scenario has string keys only")
+    }
+}

@@ -1,0 +1,78 @@
+//! The job: what is trained, or what is served.
+
+use super::{
+    AttentionKernel, Finetune, Framework, Optimizer, OptimizerImplementation, WorkloadKind,
+};
+use crate::precision::{DType, Precision};
+use serde::{Deserialize, Serialize};
+
+/// The job. Fields of the other kind than `kind` are kept and have no effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorkloadChoice {
+    pub kind: WorkloadKind,
+
+    /// Tokens in a training sample.
+    pub sequence: u64,
+    /// Samples that one model replica works on at a time.
+    pub micro_batch: u64,
+    /// Samples in an optimizer step over all replicas; derived when missing.
+    pub global_batch: Option<u64>,
+    /// Micro-batches in an optimizer step on each replica; derived when missing.
+    pub gradient_accumulation: Option<u64>,
+    pub precision: Precision,
+    /// Format of the gradients between micro-batches; that of the weights when missing.
+    pub gradient_dtype: Option<DType>,
+    pub optimizer: Optimizer,
+    pub optimizer_implementation: OptimizerImplementation,
+    pub finetune: Finetune,
+    pub attention: AttentionKernel,
+    /// Dropout after attention, on its scores and after the MLP.
+    pub dropout: bool,
+    pub framework: Framework,
+    /// Kernels fused by a compiler.
+    pub compile: bool,
+
+    /// Tokens in a request's prompt.
+    pub input_tokens: u64,
+    /// Tokens generated for a request.
+    pub output_tokens: u64,
+    /// Requests served at a time.
+    pub concurrency: u64,
+    /// The longest prompt and answer together, in tokens.
+    pub max_model_len: u64,
+    /// Share of the device's memory that the engine may take, 0 to 1.
+    pub memory_utilization: f64,
+    /// Tokens in a block of the paged KV cache.
+    pub block_size: u64,
+    /// Serving engine: vllm, hf, llama.cpp, tensorrt-llm.
+    pub engine: String,
+}
+
+impl Default for WorkloadChoice {
+    fn default() -> Self {
+        Self {
+            kind: WorkloadKind::Train,
+            sequence: 2048,
+            micro_batch: 1,
+            global_batch: None,
+            gradient_accumulation: None,
+            precision: Precision::Bf16Mixed,
+            gradient_dtype: None,
+            optimizer: Optimizer::AdamW,
+            optimizer_implementation: OptimizerImplementation::Fused,
+            finetune: Finetune::Full,
+            attention: AttentionKernel::Flash,
+            dropout: false,
+            framework: Framework::DeepSpeed,
+            compile: false,
+            input_tokens: 1024,
+            output_tokens: 128,
+            concurrency: 1,
+            max_model_len: 4096,
+            memory_utilization: 0.9,
+            block_size: 16,
+            engine: "vllm".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Spans of the timeline.
+
+use crate::engine::TaskId;
+
+/// What a queue of operations runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneKind {
+    /// The GPU's compute stream.
+    Compute,
+    /// Collectives of the tensor-parallel group.
+    TensorParallel,
+    /// Collectives of the data-parallel group.
+    DataParallel,
+    /// Sends and receives between pipeline stages.
+    Pipeline,
+}
+
+impl LaneKind {
+    /// The name in the keys of texts: `lane.<name>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::TensorParallel => "tensor-parallel",
+            Self::DataParallel => "data-parallel",
+            Self::Pipeline => "pipeline",
+        }
+    }
+}
+
+/// What part of the step an operation belongs to; it decides the colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Forward,
+    /// Gradients of activations, and of parameters where they come along.
+    Backward,
+    /// Gradients of a matrix, a product of its own.
+    WeightGradient,
+    /// Forward again, inside backward.
+    Recompute,
+    Optimizer,
+    AllReduce,
+    ReduceScatter,
+    AllGather,
+    SendReceive,
+}
+
+impl Phase {
+    pub const ALL: [Self; 9] = [
+        Self::Forward,
+        Self::Backward,
+        Self::WeightGradient,
+        Self::Recompute,
+        Self::Optimizer,
+        Self::AllReduce,
+        Self::ReduceScatter,
+        Self::AllGather,
+        Self::SendReceive,
+    ];
+
+    /// The name in the keys of texts and colours: `phase.<name>`, `--phase-<name>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::WeightGradient => "weight-gradient",
+            Self::Recompute => "recompute",
+            Self::Optimizer => "optimizer",
+            Self::AllReduce => "all-reduce",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllGather => "all-gather",
+            Self::SendReceive => "send-receive",
+        }
+    }
+
+    /// True for communication.
+    pub const fn is_communication(self) -> bool {
+        matches!(
+            self,
+            Self::AllReduce | Self::ReduceScatter | Self::AllGather | Self::SendReceive
+        )
+    }
+}
+
+/// The resource that an operation's duration is bound by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    /// Arithmetic.
+    Compute,
+    /// Memory bandwidth.
+    Memory,
+    /// Launching the kernel.
+    Launch,
+    /// A link's bandwidth.
+    Bandwidth,
+    /// A link's latency.
+    Latency,
+}
+
+impl Bound {
+    /// The name in the keys of texts: `bound.<name>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Memory => "memory",
+            Self::Launch => "launch",
+            Self::Bandwidth => "bandwidth",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+/// An operation as it runs on one rank; all its spans share it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationInfo {
+    /// Key of its text: `operation.<name>`.
+    pub name: &'static str,
+    pub phase: Phase,
+    /// Floating-point operations on this rank.
+    pub flops: f64,
+    /// Bytes that pass through the device's memory, or over the link for communication.
+    pub bytes: f64,
+    /// Seconds.
+    pub duration: f64,
+    pub bound: Bound,
+}
+
+/// One operation at one time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span<'a> {
+    pub task: TaskId,
+    /// Index of its lane.
+    pub lane: usize,
+    /// Seconds from the step's beginning.
+    pub start: f64,
+    pub end: f64,
+    pub operation: &'a OperationInfo,
+    pub layer: Option<u32>,
+    pub micro_batch: Option<u32>,
+}

@@ -1,0 +1,78 @@
+//! Model states of real scenarios, to the byte, and that the trace holds exactly them.
+
+use sim_core::report::Report;
+use sim_core::scenario::{Edit, Scenario};
+use sim_core::trace::Category;
+use sim_core::{report, simulate};
+
+fn llama_on_8_a100() -> Scenario {
+    sim_core::presets::find("7b-on-8xa100").expect("a preset").scenario()
+}
+
+fn with(scenario: &Scenario, field: &str, value: impl Into<serde_json::Value>) -> Scenario {
+    scenario.edited(&Edit::new(field, value)).expect("a valid edit")
+}
+
+fn states(report: &Report) -> u64 {
+    report.memory.as_ref().expect("a computed scenario").per_rank[0].model_state_bytes.total()
+}
+
+#[test]
+fn zero_stages_of_llama_2_7b_on_eight_gpus() {
+    let psi = 6_738_415_616_u64;
+    let by_paper = [16 * psi, 4 * psi + 12 * psi / 8, 2 * psi + 14 * psi / 8, 16 * psi / 8];
+    for (zero, expected) in by_paper.into_iter().enumerate() {
+        let scenario = with(&llama_on_8_a100(), "strategy.zero", zero);
+        assert_eq!(states(&report(&scenario)), expected, "ZeRO-{zero}");
+    }
+}
+
+/// The memory of a trace when the optimizer starts contains the model states and nothing else of
+/// their categories: the bars and the formula are one truth.
+#[test]
+fn the_trace_holds_the_model_states_at_the_optimizer_step() {
+    for preset in sim_core::presets::ALL {
+        for zero in 0..=3 {
+            for dtype in ["bf16", "fp32"] {
+                let mut scenario = with(&preset.scenario(), "strategy.zero", zero);
+                if preset.id != "bert-large" {
+                    scenario = with(&scenario, "workload.gradient_dtype", dtype);
+                }
+                let simulation = simulate(&scenario).expect(preset.id);
+                let memory = simulation.report.memory.expect("a computed scenario");
+                for (class, rank) in memory.per_rank.iter().enumerate() {
+                    let start = simulation.trace.classes()[class].optimizer_start;
+                    let held = simulation.trace.breakdown_at(class, Some(start));
+                    let of = |category: Category| held[category as usize] as u64;
+                    let at = format!("{} ZeRO-{zero} {dtype} class {class}", preset.id);
+                    let states = rank.model_state_bytes;
+                    assert_eq!(of(Category::Weights), states.weights, "{at}");
+                    assert_eq!(of(Category::Gradients), states.gradients, "{at}");
+                    assert_eq!(of(Category::Optimizer), states.optimizer, "{at}");
+                }
+            }
+        }
+    }
+}
+
+/// Nothing leaks: after the step only what lives across steps is left.
+#[test]
+fn a_step_ends_with_permanent_memory_only() {
+    for preset in sim_core::presets::ALL {
+        for zero in 0..=3 {
+            for recompute in ["none", "selective", "full"] {
+                let scenario = with(&preset.scenario(), "strategy.zero", zero);
+                let scenario = with(&scenario, "strategy.recompute", recompute);
+                let simulation = simulate(&scenario).expect(preset.id);
+                for class in 0..simulation.trace.classes().len() {
+                    let end = simulation.trace.duration();
+                    for category in [Category::Activations, Category::Recompute, Category::Logits] {
+                        let live = simulation.trace.live_at(class, category, Some(end));
+                        let at = format!("{} {zero} {recompute} class {class}", preset.id);
+                        assert_eq!(live, vec![], "{at}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Benchmarks of one whole estimate.
+
+fn main() {
+    divan::main();
+}

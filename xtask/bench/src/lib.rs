@@ -1,0 +1,1 @@
+//! Holds nothing: the benchmarks are in `benches/`.
