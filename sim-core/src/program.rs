@@ -48,6 +48,8 @@ pub struct Program {
     pub forward: Vec<Step>,
     /// With the recomputation that it needs.
     pub backward: Vec<Step>,
+    /// What is freed when the micro-batch's whole backward has ended.
+    pub after_backward: Vec<StepEffect>,
 }
 
 /// Derives the steps of `tape` when the operators of `segments` save nothing forward and run again
@@ -348,9 +350,7 @@ impl<'a> Derivation<'a> {
         for &id in &self.tape.retained {
             self.free(id, &mut effects);
         }
-        if let Some(last) = self.program.backward.last_mut() {
-            last.effects.extend(effects);
-        }
+        self.program.after_backward = effects;
     }
 }
 

@@ -63,7 +63,12 @@ fn gzip(content: &[u8], to: &Path) -> Result<()> {
 
 fn brotli(content: &[u8], to: &Path) -> Result<()> {
     // Quality 11 and a window of 4 MB, which every browser accepts.
-    let params = BrotliEncoderParams { quality: 11, lgwin: 22, size_hint: content.len(), ..Default::default() };
+    let params = BrotliEncoderParams {
+        quality: 11,
+        lgwin: 22,
+        size_hint: content.len(),
+        ..Default::default()
+    };
     brotli::BrotliCompress(&mut &content[..], &mut File::create(to)?, &params)?;
     Ok(())
 }

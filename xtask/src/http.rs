@@ -58,7 +58,10 @@ pub fn answer(stream: &TcpStream, respond: impl Fn(&Request) -> Response) -> io:
         Some(request) if request.method == "GET" || request.method == "HEAD" => {
             (respond(&request), request.method == "HEAD")
         }
-        Some(_) => (Response::new("405 Method Not Allowed", TEXT, "GET only\n").with("Allow", "GET, HEAD"), false),
+        Some(_) => (
+            Response::new("405 Method Not Allowed", TEXT, "GET only\n").with("Allow", "GET, HEAD"),
+            false,
+        ),
         None => (Response::new("400 Bad Request", TEXT, "not understood\n"), false),
     };
     let mut head = format!("HTTP/1.1 {}\r\n", response.status);
@@ -133,9 +136,8 @@ fn segments(path: &str) -> Option<Vec<String>> {
         .filter(|segment| !segment.is_empty())
         .map(|segment| {
             let segment = percent_decode(segment)?;
-            let leads_down = segment != "."
-                && segment != ".."
-                && !segment.contains(['/', '\\', ':', '\0']);
+            let leads_down =
+                segment != "." && segment != ".." && !segment.contains(['/', '\\', ':', '\0']);
             leads_down.then_some(segment)
         })
         .collect()
@@ -175,8 +177,19 @@ mod tests {
     #[test]
     fn no_path_leads_out_of_the_root() {
         for path in [
-            "/..", "/../x", "/a/../../x", "/%2e%2e/x", "/..%2fx", "/a%5c..%5cx", "/C:/x", "/%00",
-            "/.", "/%2E./x", "/%zz", "/%f", "/%ff",
+            "/..",
+            "/../x",
+            "/a/../../x",
+            "/%2e%2e/x",
+            "/..%2fx",
+            "/a%5c..%5cx",
+            "/C:/x",
+            "/%00",
+            "/.",
+            "/%2E./x",
+            "/%zz",
+            "/%f",
+            "/%ff",
         ] {
             let request = request(&format!("GET {path} HTTP/1.1")).expect("a request");
             assert_eq!(request.path, None, "{path}");

@@ -35,10 +35,7 @@ pub fn with_program(html: &str, program: &Program<'_>) -> Result<String> {
 }
 
 /// Appends a version to the addresses of the stylesheets, so that no old one meets a new program.
-pub fn with_style_versions(
-    html: &str,
-    version: impl Fn(&str) -> Result<String>,
-) -> Result<String> {
+pub fn with_style_versions(html: &str, version: impl Fn(&str) -> Result<String>) -> Result<String> {
     let mut page = html.to_owned();
     let mut from = 0;
     while let Some(link) = next_tag(&page, "<link", from) {
@@ -137,7 +134,8 @@ mod tests {
     fn only_stylesheets_get_a_version() {
         let html = r#"<link rel="icon" href="i.svg"><link rel="stylesheet" href="a.css"><b>"#;
         let page = with_style_versions(html, |href| Ok(href.len().to_string()));
-        let expected = r#"<link rel="icon" href="i.svg"><link rel="stylesheet" href="a.css?v=5"><b>"#;
+        let expected =
+            r#"<link rel="icon" href="i.svg"><link rel="stylesheet" href="a.css?v=5"><b>"#;
         assert_eq!(page.expect("both have an address"), expected);
     }
 

@@ -21,6 +21,9 @@ pub struct ScreenshotOptions {
     /// First word of the file names
     #[arg(long, default_value = "page")]
     name: String,
+    /// Wait until this is visible before the picture is taken (CSS selector)
+    #[arg(long)]
+    wait: Option<String>,
     /// Click this before the picture is taken (CSS selector; may be given more than once)
     #[arg(long)]
     click: Vec<String>,
@@ -36,7 +39,7 @@ pub struct LatencyOptions {
     /// The slider to drag (CSS selector)
     #[arg(long, default_value = r#"input[type=range][data-control="zero"]"#)]
     selector: String,
-    /// How many moves of the mouse
+    /// How many moves of the mouse, to and fro, a value each
     #[arg(long, default_value_t = 100)]
     steps: u32,
     /// How many drags; the first also warms the program up
@@ -62,6 +65,9 @@ pub fn screenshots(workspace: &Workspace, options: &ScreenshotOptions) -> Result
                 page.set_viewport(viewport)?;
                 page.set_scheme(scheme)?;
                 show(&mut page, &address(&served.url, locale, &options.target.hash))?;
+                if let Some(selector) = &options.wait {
+                    page.wait_for(selector)?;
+                }
                 for selector in &options.click {
                     page.click(selector)?;
                     page.settle()?;
@@ -76,7 +82,7 @@ pub fn screenshots(workspace: &Workspace, options: &ScreenshotOptions) -> Result
                 }
                 println!("{}", file.display());
                 for problem in page.problems()? {
-                    println!("  {problem}");
+                    println!("  {}", problem.brief());
                 }
             }
         }

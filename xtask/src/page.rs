@@ -74,8 +74,8 @@ fn assemble(workspace: &Workspace, profile: Profile, wasm: &Path, out: &Path) ->
     fs::rename(&wasm, out.join(&program.1))?;
 
     let source = workspace.root().join("app/index.html");
-    let html = fs::read_to_string(&source)
-        .with_context(|| format!("cannot read {}", source.display()))?;
+    let html =
+        fs::read_to_string(&source).with_context(|| format!("cannot read {}", source.display()))?;
     let html = index_html::with_program(&html, &Program { js: &program.0, wasm: &program.1 })?;
     let html = index_html::with_style_versions(&html, |href| {
         content_hash(&out.join(href)).with_context(|| format!("index.html asks for {href}"))
@@ -104,7 +104,8 @@ fn bind(profile: Profile, wasm: &Path, out: &Path) -> Result<()> {
 
 /// `app_bg.wasm` becomes `app_bg-0123456789abcdef.wasm`.
 fn hashed(file: &Path) -> Result<String> {
-    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let part =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     Ok(format!("{stem}-{}.{ending}", content_hash(file)?))
 }

@@ -77,7 +77,11 @@ impl Site {
 
     fn respond(&self, request: &Request) -> Response {
         let Some(below) = self.below_prefix(request) else {
-            return Response::new("404 Not Found", TEXT, format!("the page is at {}\n", self.prefix));
+            return Response::new(
+                "404 Not Found",
+                TEXT,
+                format!("the page is at {}\n", self.prefix),
+            );
         };
         if self.reloads && below == [VERSION] {
             let version = self.version.load(Ordering::SeqCst).to_string();
@@ -283,7 +287,8 @@ mod tests {
     fn nothing_outside_of_the_folder_is_served() {
         let temporary = Temporary::new("outside");
         let server = temporary.site("/").serve(0).expect("any port");
-        for path in ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "//../secret.txt"] {
+        for path in ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "//../secret.txt"]
+        {
             let (head, body) = get(&server.url, path, "");
             assert!(head.contains("404") && !body.contains("secret"), "{path}: {head}\n{body}");
         }

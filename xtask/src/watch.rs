@@ -23,7 +23,11 @@ impl Snapshot {
         for source in SOURCES {
             let source = workspace.root().join(source);
             // A file that goes away while it is looked at shows in the next snapshot.
-            let below = if source.is_dir() { files_below(&source).unwrap_or_default() } else { vec![source] };
+            let below = if source.is_dir() {
+                files_below(&source).unwrap_or_default()
+            } else {
+                vec![source]
+            };
             for file in below.into_iter().filter(|file| !is_editor_leftover(file)) {
                 if let Ok(metadata) = file.metadata()
                     && let Ok(changed) = metadata.modified()

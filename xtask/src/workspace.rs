@@ -31,7 +31,10 @@ impl Workspace {
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let folder = |key: &str| {
-            metadata[key].as_str().map(PathBuf::from).with_context(|| format!("cargo gave no {key}"))
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .with_context(|| format!("cargo gave no {key}"))
         };
         let (root, target) = (folder("workspace_root")?, folder("target_directory")?);
         Ok(Self { root, target, locked: false })

@@ -5,7 +5,7 @@ use sim_core::Simulation;
 use sim_core::engine::{MemoryPoint, TaskId};
 use sim_core::quantity::{Bytes, Unit};
 use sim_core::report::{Breakdown, MemoryReport};
-use sim_core::trace::{Category, Phase, Trace};
+use sim_core::trace::{Category, Phase, Span, Trace};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes by category.
@@ -79,6 +79,36 @@ impl ChartModel {
 
     pub fn trace(&self) -> &Trace {
         &self.simulation.trace
+    }
+
+    /// A span of this trace; none for a task of another one.
+    pub fn span(&self, task: TaskId) -> Option<Span<'_>> {
+        ((task.0 as usize) < self.trace().len()).then(|| self.trace().span(task))
+    }
+
+    /// The span that another one waited for last.
+    pub fn waited_for(&self, task: TaskId) -> Option<Span<'_>> {
+        self.span(task)?;
+        self.trace().waited_for(task).and_then(|task| self.span(task))
+    }
+
+    /// What a span allocates and what it frees, in bytes, by category.
+    pub fn changes(&self, task: TaskId) -> Vec<(Category, f64)> {
+        let Some(span) = self.span(task) else { return Vec::new() };
+        let points = self.trace().memory(self.trace().lanes()[span.lane].class).points();
+        let from = points.partition_point(|point| point.time < span.start);
+        let mut changes = [[0_i64; 2]; Category::COUNT];
+        for point in points[from..].iter().take_while(|point| point.time <= span.end) {
+            if let Some(change) = changes.get_mut(usize::from(point.category))
+                && point.task == task
+            {
+                change[usize::from(point.delta < 0)] += point.delta;
+            }
+        }
+        let both = Category::ALL.into_iter().zip(changes);
+        both.flat_map(|(category, change)| change.map(|bytes| (category, bytes as f64)))
+            .filter(|(_, bytes)| bytes.abs() > 0.0)
+            .collect()
     }
 
     /// The rank classes at their peaks.
@@ -171,7 +201,7 @@ impl LaneData {
             if let Some(micro_batch) = span.micro_batch
                 && !span.operation.phase.is_communication()
             {
-                let is_backward = matches!(span.operation.phase, Phase::Backward | Phase::Recompute);
+                let is_backward = span.operation.phase != Phase::Forward;
                 match passes.last_mut() {
                     Some(pass)
                         if pass.micro_batch == micro_batch && pass.is_backward == is_backward =>

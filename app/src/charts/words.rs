@@ -30,9 +30,14 @@ pub fn phase_name(locale: Locale, phase: Phase) -> &'static str {
     text(locale, &format!("phase.{}", phase.name()))
 }
 
+/// What a lane is for: `Data parallel`.
+pub fn lane_kind(locale: Locale, lane: &Lane) -> &'static str {
+    text(locale, &format!("lane.{}", lane.kind.name()))
+}
+
 /// The name of a lane: `Data parallel · NVLink 3`.
 pub fn lane_name(locale: Locale, lane: &Lane) -> String {
-    let kind = text(locale, &format!("lane.{}", lane.kind.name()));
+    let kind = lane_kind(locale, lane);
     match lane.link {
         Some(link) => filled(locale, "chart.lane.on-link", &[("lane", kind), ("link", link)]),
         None => kind.to_owned(),

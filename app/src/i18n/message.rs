@@ -38,8 +38,9 @@ impl Message {
         self
     }
 
-    pub fn key(&self) -> &str {
-        &self.key
+    /// What it is about: the first part of its key.
+    pub fn topic(&self) -> &str {
+        self.key.split('.').next().unwrap_or(&self.key)
     }
 
     /// The sentence in a language.

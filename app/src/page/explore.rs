@@ -5,7 +5,7 @@ use super::controls::Controls;
 use super::header::Header;
 use super::icon::{Icon, Shape};
 use super::importing::DropTarget;
-use super::issues::Issues;
+use super::issues::{Errors, Remarks};
 use super::notices::Notices;
 use super::verdict::VerdictLine;
 use super::why::Why;
@@ -37,13 +37,15 @@ pub fn App() -> impl IntoView {
                 tabindex="-1"
                 aria-label=move || store.text("page.results")
             >
-                <Notices/>
                 <VerdictLine/>
-                <Issues/>
-                <Charts/>
+                <div class="answer">
+                    <Errors/>
+                    <Charts/>
+                </div>
             </section>
             <aside class="side" aria-label=move || store.text("why.title")>
                 <Why/>
+                <Remarks/>
                 <Assumptions/>
             </aside>
         </main>
@@ -57,6 +59,7 @@ pub fn App() -> impl IntoView {
             <Icon shape=Shape::Sliders/>
             {move || store.text(if sheet.get() { "page.close-controls" } else { "page.open-controls" })}
         </button>
+        <Notices/>
         <DropTarget/>
     }
 }
@@ -76,11 +79,13 @@ fn Charts() -> impl IntoView {
                     let simulation = Signal::derive(move || {
                         store.shown().get().expect("what was shown once stays")
                     });
-                    let (cursor, unit) = (store.cursor, Signal::from(store.unit));
-                    let (locale, selected) = (Signal::from(store.locale), store.selected);
+                    let (cursor, pinned, selected) = (store.cursor, store.pinned, store.selected);
+                    let unit = Signal::derive(move || store.unit.get());
+                    let locale = Signal::derive(move || store.locale.get());
+                    let instant = Signal::derive(move || cursor.get());
                     view! {
-                        <MemoryBars simulation cursor=Signal::from(cursor) unit locale selected/>
-                        <Timeline simulation cursor pinned=store.pinned unit locale selected/>
+                        <MemoryBars simulation cursor=instant unit locale selected/>
+                        <Timeline simulation cursor pinned unit locale selected/>
                     }
                 }
             </div>

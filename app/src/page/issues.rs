@@ -10,39 +10,48 @@ use sim_core::scenario::Edit;
 /// How many ways out are offered.
 const WAYS_OUT: usize = 3;
 
-/// Errors stand open; notes are one line to unfold.
+/// What keeps the scenario from running, over the charts.
 #[component]
-pub fn Issues() -> impl IntoView {
+pub fn Errors() -> impl IntoView {
     let store = use_store();
     let errors = Memo::new(move |_| of(store.issues(), true));
-    let remarks = Memo::new(move |_| of(store.issues(), false));
     let held = Memo::new(move |_| store.held_reasons());
+    let held_rows = move || {
+        held.get()
+            .into_iter()
+            .map(|(field, reason)| {
+                let label = format!("field.{field}");
+                view! {
+                    <li class="issue error" data-field=field>
+                        <strong>{move || store.text(&label)}</strong>
+                        <span>{move || store.say(&reason)}</span>
+                    </li>
+                }
+            })
+            .collect_view()
+    };
     view! {
         <ul class="issues" data-testid="issues" role="status">
-            {move || {
-                held.get()
-                    .into_iter()
-                    .map(|(field, reason)| view! {
-                        <li class="issue error" data-field=field.clone()>
-                            <strong>{move || store.text(&format!("field.{field}"))}</strong>
-                            <span>{move || store.say(&reason)}</span>
-                        </li>
-                    })
-                    .collect_view()
-            }}
+            {held_rows}
             {move || errors.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()}
         </ul>
+    }
+}
+
+/// What runs and is worth knowing.
+#[component]
+pub fn Remarks() -> impl IntoView {
+    let store = use_store();
+    let remarks = Memo::new(move |_| of(store.issues(), false));
+    let rows = move || {
+        remarks.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()
+    };
+    view! {
         <Show when=move || !remarks.with(Vec::is_empty)>
-            <details class="remarks" data-testid="remarks">
-                <summary>
-                    {move || store.text("issues.remarks")} " " {move || remarks.with(Vec::len)}
-                </summary>
-                <ul class="issues">
-                    {move || {
-                        remarks.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()
-                    }}
-                </ul>
-            </details>
+            <section class="remarks" data-testid="remarks">
+                <h4>{move || store.text("issues.remarks")}</h4>
+                <ul>{rows}</ul>
+            </section>
         </Show>
     }
 }

@@ -21,6 +21,7 @@ pub fn VerdictLine() -> impl IntoView {
     });
     let fits = Memo::new(move |_| answer.get().is_none_or(|answer| answer.fits));
     let sentence = move || match answer.get() {
+        _ if store.is_stale() => store.text("verdict.impossible").to_owned(),
         Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
         None => String::new(),
     };
@@ -33,7 +34,7 @@ pub fn VerdictLine() -> impl IntoView {
         <div
             class="verdict"
             class:fits=move || fits.get()
-            class:stale=move || store.is_stale()
+            class:impossible=move || store.is_stale()
             data-fits=move || fits.get().to_string()
         >
             <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
@@ -41,7 +42,7 @@ pub fn VerdictLine() -> impl IntoView {
                 <span aria-live="polite">{sentence}</span>
             </button>
             <Speed/>
-            <Show when=move || !fits.get() && !store.is_stale()>
+            <Show when=move || !fits.get() && !store.is_stale() fallback=|| view! { <Setup/> }>
                 <FixRow fixes/>
             </Show>
         </div>
@@ -86,9 +87,11 @@ fn Speed() -> impl IntoView {
                 format_count(time.tokens_per_s)
             })}
             {number("verdict.mfu", Question::Mfu, |time| percent(time.mfu))}
-            {number("verdict.exposed", Question::ExposedCommunication, |time| {
-                format_secs(time.exposed_comm_s)
-            })}
+            <Show when=move || time.get().is_some_and(|time| time.exposed_comm_s > 0.0)>
+                {number("verdict.exposed", Question::ExposedCommunication, |time| {
+                    format_secs(time.exposed_comm_s)
+                })}
+            </Show>
             <Show when=move || time.get().is_some_and(|time| time.bubble_fraction > 0.0)>
                 {number("verdict.bubble", Question::Bubble, |time| percent(time.bubble_fraction))}
             </Show>
@@ -131,6 +134,31 @@ pub fn basis_name(basis: Basis) -> &'static str {
         Basis::Published => "published",
         Basis::Assumed => "assumed",
     }
+}
+
+/// What was simulated, in one line.
+#[component]
+fn Setup() -> impl IntoView {
+    let store = use_store();
+    let line = move || {
+        let template = store.text("verdict.setup");
+        store.shown().with(|shown| {
+            shown.as_ref().map(|shown| {
+                let plan = &shown.plan;
+                let values = [
+                    ("model", plan.model_name.clone()),
+                    ("count", plan.devices().to_string()),
+                    ("device", plan.device.name.to_owned()),
+                    ("zero", plan.zero.to_string()),
+                    ("dp", plan.dp.to_string()),
+                    ("tp", plan.tp.to_string()),
+                    ("pp", plan.pp.to_string()),
+                ];
+                fill(template, &values)
+            })
+        })
+    };
+    view! { <p class="fixes setup">{line}</p> }
 }
 
 /// Up to three changes that were simulated and fit.

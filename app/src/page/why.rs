@@ -41,10 +41,14 @@ pub fn Why() -> impl IntoView {
         })
     };
     let result = move || {
-        explanation.with(|e| e.as_ref().map(|e| in_words(e.result, store.unit.get())))
+        explanation.with(|e| e.as_ref().map(|e| in_words(e.shown, store.unit.get())))
     };
     let instant = move || {
         store.text(if store.cursor.get().is_some() { "why.at-cursor" } else { "why.at-peak" })
+    };
+    let colour = move || match question.get() {
+        Some(Question::Memory { category, .. }) => format!("var(--category-{})", category.name()),
+        _ => "var(--accent)".to_owned(),
     };
     let is_memory = move || matches!(question.get(), Some(Question::Memory { .. }));
     let locate = move |_| {
@@ -57,11 +61,19 @@ pub fn Why() -> impl IntoView {
         }));
     };
     view! {
-        <section class="why" data-testid="why" class:stale=move || store.is_stale()>
+        <section
+            class="why"
+            data-testid="why"
+            class:stale=move || store.is_stale()
+            style=("--asked", colour)
+        >
             <h2>{move || store.text("why.title")}</h2>
             <h3 class="why-name">
-                <Swatch question/>
+                <Show when=is_memory>
+                    <span class="swatch"></span>
+                </Show>
                 {name}
+                " "
                 <small>{whose}</small>
             </h3>
             <p class="why-result" data-testid="why-result">{result}</p>
@@ -104,22 +116,12 @@ fn class_name(locale: Locale, simulation: &Simulation, question: Question) -> Op
     let Question::Memory { class, .. } = question else { return None };
     let classes = simulation.trace.classes();
     let own = classes.get(class)?;
-    let key = if classes.len() > 1 { "why.stage" } else { "why.each" };
+    let key = match (classes.len(), own.ranks) {
+        (1, 1) => "why.one",
+        (1, _) => "why.each",
+        _ => "why.stage",
+    };
     Some(fill(text(locale, key), &[("stage", own.stage), ("ranks", own.ranks)]))
-}
-
-/// The colour of the bar's segment beside its name.
-#[component]
-fn Swatch(question: Memo<Option<Question>>) -> impl IntoView {
-    move || match question.get() {
-        Some(Question::Memory { category, .. }) => Some(view! {
-            <span
-                class="swatch"
-                style:background-color=format!("var(--category-{})", category.name())
-            ></span>
-        }),
-        _ => None,
-    }
 }
 
 #[component]
@@ -159,6 +161,9 @@ fn Body(explanation: Explanation) -> impl IntoView {
             <p>{with_numbers}</p>
             <p><strong>"= " {move || in_words(result, store.unit.get())}</strong></p>
         </div>
+        {differs(&explanation).then(|| view! {
+            <p class="why-differs">{move || store.text("why.differs")}</p>
+        })}
         <table class="symbols">
             <caption class="hidden">{move || store.text("why.symbols")}</caption>
             <tbody>{rows}</tbody>
@@ -170,6 +175,12 @@ fn Body(explanation: Explanation) -> impl IntoView {
             {explanation.source}
         </p>
     }
+}
+
+/// True where the formula counts what is kept, and the instant has noticeably more or less.
+fn differs(explanation: &Explanation) -> bool {
+    let unit = Unit::default();
+    in_words(explanation.result, unit) != in_words(explanation.shown, unit)
 }
 
 /// What the number is made of, each with its share.

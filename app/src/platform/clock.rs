@@ -9,6 +9,13 @@ pub fn now_ms() -> f64 {
     if cfg!(target_arch = "wasm32") { js_sys::Date::now() } else { 0.0 }
 }
 
+/// Calls `act` in `milliseconds`.
+pub fn later(milliseconds: u32, act: impl FnOnce() + 'static) {
+    if cfg!(target_arch = "wasm32") {
+        Timeout::new(milliseconds, act).forget();
+    }
+}
+
 /// Something to do after a while; setting it again starts the while anew.
 #[derive(Clone, Default)]
 pub struct Alarm(Rc<RefCell<Option<Timeout>>>);

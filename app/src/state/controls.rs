@@ -113,11 +113,9 @@ pub const CONTROLS: &[Control] = &[
         Kind::Choice(&[
             Some(Optimizer::AdamW.name()),
             Some(Optimizer::AdamW8bit.name()),
-            Some(Optimizer::Adafactor.name()),
             Some(Optimizer::Lion.name()),
             Some(Optimizer::SgdMomentum.name()),
             Some(Optimizer::Sgd.name()),
-            Some(Optimizer::Muon.name()),
         ]),
     ),
     basic(
@@ -146,7 +144,6 @@ pub const CONTROLS: &[Control] = &[
             Some(Framework::DeepSpeed.name()),
             Some(Framework::Pytorch.name()),
             Some(Framework::Megatron.name()),
-            Some(Framework::Nanotron.name()),
         ]),
     ),
     expert(Section::Job, "workload.compile", Kind::Toggle),
@@ -180,7 +177,6 @@ pub const CONTROLS: &[Control] = &[
             Some("bf16-mixed"),
             Some("fp16-mixed"),
             Some("bf16-pure"),
-            Some("fp8-mixed"),
             Some("tf32"),
             Some("fp32"),
         ]),
@@ -210,6 +206,7 @@ pub fn neighbour(stops: &[u64], value: u64, upwards: bool) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::i18n::find;
+    use sim_core::issue::IssueCode;
     use sim_core::quantity::Locale;
     use sim_core::scenario::Edit;
 
@@ -234,6 +231,22 @@ mod tests {
             for value in value {
                 let edit = Edit::new(control.field, value);
                 assert!(scenario().edited(&edit).is_ok(), "{edit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_control_offers_what_is_refused() {
+        for control in CONTROLS {
+            let Kind::Choice(names) = control.kind else { continue };
+            for &name in names {
+                let edited = scenario().edited(&Edit::new(control.field, name)).expect("it is listed");
+                let refused = sim_core::simulate(&edited).err().unwrap_or_default();
+                assert!(
+                    refused.iter().all(|issue| issue.code != IssueCode::NotSupported),
+                    "{} {name:?}",
+                    control.field
+                );
             }
         }
     }

@@ -9,7 +9,10 @@ use sim_core::scenario::Edit;
 /// One change.
 pub fn edit_words(locale: Locale, edit: &Edit) -> String {
     let value = setting(locale, &edit.field, &edit.value);
-    match find(locale, &format!("edit.{}", edit.field)) {
+    let of_value = edit.value.as_str().and_then(|name| {
+        find(locale, &format!("edit.{}.{name}", edit.field))
+    });
+    match of_value.or_else(|| find(locale, &format!("edit.{}", edit.field))) {
         Some(template) => fill(template, &[("value", value)]),
         None => {
             let label = text(locale, &format!("field.{}", edit.field));
@@ -38,7 +41,8 @@ mod tests {
             Edit::new("hardware.devices_per_node", 8),
             Edit::new("strategy.dp", Value::Null),
             Edit::new("strategy.zero", 3),
+            Edit::new("strategy.recompute", "full"),
         ];
-        assert_eq!(edits_words(Locale::En, &edits), "8 GPUs a node + ZeRO-3");
+        assert_eq!(edits_words(Locale::En, &edits), "8 GPUs + ZeRO-3 + full recompute");
     }
 }

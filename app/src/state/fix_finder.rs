@@ -71,8 +71,7 @@ fn needs_after(scenario: &Scenario, edits: &[Edit]) -> Option<Bytes> {
 /// One data-centre device for every larger size of memory from the same vendor, smallest first.
 fn larger_devices(simulation: &Simulation) -> Vec<&'static str> {
     let own = &simulation.plan.device;
-    let mut larger: Vec<&Device> = catalog::DEVICES
-        .iter()
+    let mut larger: Vec<&Device> = catalog::devices()
         .filter(|device| {
             device.vendor == own.vendor
                 && device.segment == Segment::DataCenter

@@ -77,7 +77,11 @@ impl Search {
                 })
                 .collect(),
         );
-        Self { families: families.into_iter().map(VecDeque::from).collect(), found: Vec::new() }
+        let families = families
+            .into_iter()
+            .map(|family| family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect())
+            .collect();
+        Self { families, found: Vec::new() }
     }
 
     /// What fits so far, the least effort first.
@@ -102,6 +106,21 @@ impl Search {
             self.found.push(Fix { edits, needs });
         }
     }
+}
+
+/// `edits`, with the global batch raised to what the new number of replicas divides.
+fn with_whole_batch(scenario: &Scenario, mut edits: Vec<Edit>) -> Vec<Edit> {
+    let Ok(edited) = scenario.edited_all(&edits) else { return edits };
+    let Some(batch) = edited.workload.global_batch else { return edits };
+    let (hardware, strategy) = (&edited.hardware, &edited.strategy);
+    let devices = hardware.devices_per_node.saturating_mul(hardware.nodes);
+    let split = strategy.tp.saturating_mul(strategy.pp).max(1);
+    let replicas = strategy.dp.unwrap_or(devices / split).max(1);
+    let slice = edited.workload.micro_batch.saturating_mul(replicas).max(1);
+    if !batch.is_multiple_of(slice) {
+        edits.push(Edit::new("workload.global_batch", batch.div_ceil(slice).saturating_mul(slice)));
+    }
+    edits
 }
 
 fn zero(stage: u64) -> Edit {
@@ -207,6 +226,15 @@ mod tests {
             assert!(!shards || edits.iter().any(|edit| edit.field.starts_with("hardware.")));
             false
         });
+    }
+
+    #[test]
+    fn more_replicas_get_a_batch_that_they_divide() {
+        let mut start = scenario(serde_json::json!({}), 1);
+        start.workload.micro_batch = 1;
+        start.workload.global_batch = Some(4);
+        let found = run(Search::new(&start, 1, &[]), |edits| edits.contains(&devices(8)));
+        assert!(found[0].contains(&Edit::new("workload.global_batch", 8)), "{found:?}");
     }
 
     #[test]

@@ -153,7 +153,7 @@ mod tests {
         let moe = br#"{"model_type":"mixtral","num_local_experts":8}"#;
         let refused = read(moe).expect_err("experts are refused");
         for locale in [Locale::En, Locale::ZhCn] {
-            let sentence = refused.render(locale);
+            let sentence = refused.clone().with("name", "config.json").render(locale);
             assert!(!sentence.contains('{'), "{sentence}");
             assert!(sentence.contains("mixtral") || sentence.contains("num_local_experts"));
         }
@@ -163,8 +163,10 @@ mod tests {
     fn what_is_no_json_says_so() {
         for bytes in [&b"\xff\xfe"[..], b"", b"[1]", b"{", b"\0\0\0", b"{\"a\":", b"NaN"] {
             let refused = read(bytes).expect_err("it is no config.json");
-            assert!(refused.key().starts_with("import."));
-            assert!(!refused.render(Locale::En).contains("import."), "{refused:?}");
+            assert_eq!(refused.topic(), "import");
+            let sentence = refused.with("name", "x.json").render(Locale::En);
+            assert!(!sentence.contains(['{', '}']) || sentence.contains("JSON"), "{sentence}");
+            assert!(!sentence.starts_with("import."), "{sentence}");
         }
     }
 }

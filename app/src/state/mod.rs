@@ -15,4 +15,4 @@ pub mod store;
 pub mod values;
 pub mod verdict;
 
-pub use store::{Outcome, Store, use_store};
+pub use store::{Store, use_store};

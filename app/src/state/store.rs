@@ -18,6 +18,9 @@ use sim_core::scenario::{Edit, ModelChoice, Scenario};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// How long the page says that something worked, in milliseconds.
+const DONE_MS: u32 = 6000;
+
 /// What a scenario comes to.
 pub type Outcome = Result<Arc<Simulation>, Arc<Vec<Issue>>>;
 
@@ -42,6 +45,7 @@ pub struct Store {
     /// The number whose reason is asked for.
     pub selected: RwSignal<Option<Question>>,
     pub notices: RwSignal<Vec<Notice>>,
+    next_notice: StoredValue<u32>,
 }
 
 /// The state of the page around a component.
@@ -86,6 +90,7 @@ impl Store {
             pinned: RwSignal::default(),
             selected: RwSignal::default(),
             notices: RwSignal::default(),
+            next_notice: StoredValue::default(),
         }
     }
 
@@ -153,14 +158,14 @@ impl Store {
         Memo::new(move |_| {
             self.issues()
                 .into_iter()
-                .find(|issue| issue.field == path && issue.code != IssueCode::DoesNotFit)
+                .find(|issue| place_of(issue) == path && issue.code != IssueCode::DoesNotFit)
         })
     }
 
     /// True when a field has an error, as a text or as a value.
     pub fn has_error(self, path: &'static str) -> bool {
         self.held.with(|held| held.contains_key(path))
-            || self.issues().iter().any(|i| i.field == path && i.severity == Severity::Error)
+            || self.issues().iter().any(|i| place_of(i) == path && i.severity == Severity::Error)
     }
 
     // Changing it
@@ -197,6 +202,8 @@ impl Store {
     pub fn replace(self, scenario: Scenario, what: &str) {
         self.pending.update_value(Vec::clear);
         self.held.set(BTreeMap::new());
+        // A refusal is about what came before.
+        self.notices.update(|notices| notices.retain(|notice| notice.tone != Tone::Refused));
         let before = self.scenario.get_untracked();
         if before != scenario {
             self.history.update(|history| history.record(before, what, clock::now_ms()));
@@ -276,13 +283,18 @@ impl Store {
         message.render(self.locale.get())
     }
 
-    /// Says something once.
+    /// Says something once, in place of what was said on the same topic. What worked goes away by
+    /// itself.
     pub fn notify(self, tone: Tone, message: Message) {
+        let id = self.next_notice.get_value();
+        self.next_notice.set_value(id.wrapping_add(1));
         self.notices.update(|notices| {
-            notices.retain(|notice| notice.message != message);
-            let id = notices.iter().map(|notice| notice.id + 1).max().unwrap_or_default();
+            notices.retain(|notice| notice.message.topic() != message.topic());
             notices.push(Notice { id, tone, message });
         });
+        if tone == Tone::Done {
+            clock::later(DONE_MS, move || self.dismiss(id));
+        }
     }
 
     /// Takes a notice away.
@@ -293,6 +305,20 @@ impl Store {
     /// The part of a link behind `#` that leads here.
     pub fn link(self) -> String {
         self.scenario.with(link::encode)
+    }
+}
+
+/// The field whose control shows a finding. That the degrees do not fill the GPUs is said where the
+/// degree is that does not divide them; the number of replicas has no control.
+fn place_of(issue: &Issue) -> &str {
+    if issue.code != IssueCode::DegreesDoNotFill {
+        return &issue.field;
+    }
+    let number = |name| issue.values.get(name).and_then(|value: &String| value.parse::<u64>().ok());
+    match (number("tp"), number("pp"), number("devices")) {
+        (Some(tp), _, Some(devices)) if tp > 0 && !devices.is_multiple_of(tp) => "strategy.tp",
+        (_, Some(pp), Some(_)) if pp > 1 => "strategy.pp",
+        _ => "strategy.tp",
     }
 }
 

@@ -3,6 +3,8 @@
 use crate::i18n::{find, text};
 use serde_json::Value as Json;
 use sim_core::explain::Value;
+use sim_core::hardware;
+use sim_core::model;
 use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
 
 /// A value with its unit: `9.41 GiB`, `43.1 %`.
@@ -50,15 +52,26 @@ pub fn pair(first: Bytes, second: Bytes, unit: Unit) -> (String, String) {
     }
 }
 
-/// The value of a setting in words: a choice by its text, anything else as it stands in the file.
+/// The value of a setting in words: a choice by its text, an id by its catalogue's name, anything
+/// else as it stands in the file.
 pub fn setting(locale: Locale, field: &str, value: &Json) -> String {
     match value {
         Json::String(name) => find(locale, &format!("choice.{field}.{name}"))
+            .or_else(|| catalogue_name(field, name))
             .map_or_else(|| name.clone(), str::to_owned),
         Json::Bool(true) => text(locale, "choice.on").to_owned(),
         Json::Bool(false) => text(locale, "choice.off").to_owned(),
         Json::Null => text(locale, "choice.automatic").to_owned(),
         other => other.to_string(),
+    }
+}
+
+/// The name of an id that a field takes from a catalogue.
+fn catalogue_name(field: &str, id: &str) -> Option<&'static str> {
+    match field {
+        "model" | "model.preset" => model::catalog::find(id).map(|model| model.name),
+        "hardware.device" => hardware::catalog::find(id).map(|device| device.name),
+        _ => None,
     }
 }
 

@@ -17,6 +17,10 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
         ModelChoice::Catalogue(id) => from_catalogue(id, "model", issues),
         ModelChoice::Preset(preset) => {
             let mut model = from_catalogue(&preset.preset, "model.preset", issues)?;
+            if issues.iter().any(|issue| issue.field.starts_with("model.")) {
+                // Numbers out of their range are reported; nothing is computed from them.
+                return None;
+            }
             change(&mut model.shape, preset);
             consistent(&model.shape, issues).then_some(model)
         }
@@ -101,15 +105,30 @@ fn consistent(shape: &ModelShape, issues: &mut Vec<Issue>) -> bool {
     divides && limits::violations(shape).is_empty()
 }
 
-/// The divisor of `number` nearest to `wanted`, the smaller of two.
+/// How far from the wanted number a divisor is looked for.
+const DIVISOR_SEARCH: u64 = 1 << 16;
+
+/// The divisor of `number` nearest to `wanted`, the smaller of two; 1 where none is near.
 pub(super) fn nearest_divisor(number: u64, wanted: u64) -> u64 {
-    let mut nearest = 1_u64;
-    for candidate in 1..=number.min(2 * wanted.max(1)) {
-        if number.is_multiple_of(candidate)
-            && candidate.abs_diff(wanted) < nearest.abs_diff(wanted)
-        {
-            nearest = candidate;
-        }
+    let divides = |candidate: u64| candidate > 0 && number.is_multiple_of(candidate);
+    (0..DIVISOR_SEARCH)
+        .find_map(|distance| {
+            let below = wanted.checked_sub(distance).filter(|n| divides(*n));
+            below.or_else(|| wanted.checked_add(distance).filter(|n| divides(*n)))
+        })
+        .unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest_divisor;
+
+    #[test]
+    fn the_nearest_divisor_is_found_on_either_side() {
+        assert_eq!(nearest_divisor(32, 6), 4);
+        assert_eq!(nearest_divisor(32, 7), 8);
+        assert_eq!(nearest_divisor(14, 4), 2);
+        assert_eq!(nearest_divisor(56, 16), 14);
+        assert_eq!(nearest_divisor(u64::MAX, u64::MAX - 1), u64::MAX);
     }
-    nearest
 }

@@ -7,7 +7,7 @@ use crate::operators::{Engine, Work};
 use crate::plan::Plan;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::Assumption;
-use crate::scenario::OptimizerImplementation;
+use crate::scenario::{Framework, OptimizerImplementation};
 use crate::trace::Bound;
 
 /// Share of the dense peak that fused attention reaches.
@@ -65,6 +65,15 @@ pub fn optimizer_work(states: StateBytes, parameters: u64) -> Work {
     let traffic =
         (states.gradients + states.weights + weights_read) * parameters + 2 * own;
     Work::stream(traffic, 1)
+}
+
+/// Parameters that DeepSpeed's ZeRO-3 steps over at a time: `sub_group_size`, default 1e9
+/// (DeepSpeed configuration reference).
+const DEEPSPEED_SUB_GROUP: u64 = 1_000_000_000;
+
+/// Parameters that the optimizer steps over at a time, where not all at once.
+pub fn step_group(plan: &Plan) -> Option<u64> {
+    (plan.framework == Framework::DeepSpeed && plan.zero >= 3).then_some(DEEPSPEED_SUB_GROUP)
 }
 
 /// Memory that the optimizer step needs for itself, in bytes per parameter of the shard.

@@ -42,6 +42,8 @@ pub struct CostModel {
     zero: u64,
     /// Temporaries of the optimizer step, in bytes per parameter.
     step_temporaries: Vec<(&'static str, u64)>,
+    /// Parameters that the optimizer steps over at a time, where not all at once.
+    step_group: Option<u64>,
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
@@ -75,6 +77,7 @@ impl CostModel {
             dp: plan.dp,
             zero: plan.zero,
             step_temporaries: compute::step_temporaries(plan),
+            step_group: compute::step_group(plan),
         }
     }
 
@@ -142,7 +145,11 @@ impl CostModel {
 
     /// Names and bytes of what the optimizer step over `parameters` parameters needs for itself.
     pub fn optimizer_temporaries(&self, parameters: u64) -> Vec<(&'static str, u64)> {
-        self.step_temporaries.iter().map(|(name, each)| (*name, each * parameters)).collect()
+        let at_once = match self.step_group {
+            Some(group) => parameters.min(group),
+            None => parameters,
+        };
+        self.step_temporaries.iter().map(|(name, each)| (*name, each * at_once)).collect()
     }
 
     /// Every constant that prices rest on.

@@ -6,7 +6,7 @@ use crate::memory::{FRAGMENTATION, runtime_memory};
 use crate::plan::Plan;
 use crate::quantity::Bytes;
 use crate::report::{Breakdown, MemoryReport, PhasesReport, RankMemory};
-use crate::trace::{Category, Trace};
+use crate::trace::{Category, RankClass, Trace};
 
 /// The memory part of a report.
 pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace) -> MemoryReport {
@@ -55,7 +55,7 @@ fn rank_memory(
         },
         peak_at: curve.peak_time(),
         model_state_bytes: cost.model_states(stage_parameters(plan, class)),
-        phases: phases(curve, rank.forward_end, rank.optimizer_start),
+        phases: phases(curve, rank),
     }
 }
 
@@ -77,20 +77,14 @@ pub fn stage_parameters(plan: &Plan, class: usize) -> u64 {
     count
 }
 
-fn phases(curve: &MemoryCurve, forward_end: f64, optimizer_start: f64) -> PhasesReport {
+fn phases(curve: &MemoryCurve, rank: &RankClass) -> PhasesReport {
     let (mut fill, mut highest) = (0_i64, 0_i64);
-    let mut after_forward = 0;
-    for point in curve.points() {
+    for point in curve.points().iter().take_while(|point| point.time < rank.optimizer_start) {
         fill += point.delta;
-        if point.time <= forward_end {
-            after_forward = fill;
-        }
-        if point.time < optimizer_start {
-            highest = highest.max(fill);
-        }
+        highest = highest.max(fill);
     }
     PhasesReport {
-        after_forward: bytes(after_forward).as_gib(),
+        after_forward: bytes(rank.after_forward_bytes).as_gib(),
         forward_backward_peak: bytes(highest).as_gib(),
         step_peak: bytes(curve.peak_bytes()).as_gib(),
     }

@@ -5,6 +5,8 @@ mod memory;
 mod occupancy;
 
 pub use flops::{StepFlops, step_flops};
+pub use memory::stage_parameters;
+pub use occupancy::{Occupancy, measure};
 
 use crate::cost::CostModel;
 use crate::issue::{Issue, IssueCode};
@@ -58,7 +60,7 @@ fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
     let tokens_per_s = plan.tokens_per_step() as f64 / step_s;
     let flops = step_flops(plan);
     let per_device = flops.model / step_s / devices;
-    let occupancy = occupancy::measure(trace);
+    let occupancy = measure(trace);
     TimeReport {
         step_s,
         tokens_per_s,

@@ -5,6 +5,8 @@ use crate::trace::{LaneKind, Trace};
 /// What the lanes of a trace add up to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancy {
+    /// Seconds in which the first rank class computes.
+    pub compute_s: f64,
     /// Seconds in which the first rank class communicates (within its tensor- or data-parallel
     /// group) and does not compute.
     pub exposed_comm_s: f64,
@@ -15,7 +17,7 @@ pub struct Occupancy {
 
 /// Measures a trace.
 pub fn measure(trace: &Trace) -> Occupancy {
-    let mut exposed_comm_s = 0.0;
+    let (mut compute_s, mut exposed_comm_s) = (0.0, 0.0);
     let mut idle_share = 0.0;
     let duration = trace.duration();
     for class in 0..trace.classes().len() {
@@ -23,11 +25,13 @@ pub fn measure(trace: &Trace) -> Occupancy {
         let groups = [LaneKind::TensorParallel, LaneKind::DataParallel];
         let all = busy(trace, class, &[LaneKind::Compute, groups[0], groups[1]]);
         if class == 0 {
+            compute_s = compute;
             exposed_comm_s = all - compute;
         }
         idle_share += 1.0 - all / duration;
     }
-    Occupancy { exposed_comm_s, bubble_fraction: idle_share / trace.classes().len() as f64 }
+    let bubble_fraction = idle_share / trace.classes().len() as f64;
+    Occupancy { compute_s, exposed_comm_s, bubble_fraction }
 }
 
 /// Seconds in which at least one of the lanes of a class is busy.

@@ -103,17 +103,25 @@ impl TraceBuilder {
             let task = TaskId(u32::try_from(i).expect("a graph has fewer than 2^32 tasks"));
             lane_tasks[self.graph.resource(task).0 as usize].push(task);
         }
-        let curves = classes
+        let curves: Vec<MemoryCurve> = classes
             .iter()
             .map(|seed| MemoryCurve::new(&self.graph, &schedule, seed.pool))
             .collect();
         let classes = classes
             .into_iter()
-            .map(|seed| RankClass {
-                stage: seed.stage,
-                ranks: seed.ranks,
-                forward_end: seed.last_forward.map_or(0.0, |task| schedule.end(task)),
-                optimizer_start: seed.optimizer.map_or(0.0, |task| schedule.start(task)),
+            .zip(&curves)
+            .map(|(seed, curve)| {
+                let forward_end = seed.last_forward.map_or(0.0, |task| schedule.end(task));
+                let before = curve.points().iter().take_while(|point| {
+                    point.time < forward_end || schedule.start(point.task) < forward_end
+                });
+                RankClass {
+                    stage: seed.stage,
+                    ranks: seed.ranks,
+                    forward_end,
+                    after_forward_bytes: before.map(|point| point.delta).sum(),
+                    optimizer_start: seed.optimizer.map_or(0.0, |task| schedule.start(task)),
+                }
             })
             .collect();
         Trace {

@@ -2,7 +2,7 @@
 
 use crate::cost::{Cost, CostModel};
 use crate::engine::Moment;
-use crate::program::{Program, Step, StepWork};
+use crate::program::{Program, Step, StepEffect, StepWork};
 use crate::trace::{Category, OperationInfo, Phase};
 
 /// The operations and names of a trace, each once.
@@ -74,6 +74,8 @@ pub struct CompiledStep {
 pub struct Unit {
     pub forward: Vec<CompiledStep>,
     pub backward: Vec<CompiledStep>,
+    /// Freed when the micro-batch's whole backward has ended.
+    pub after_backward: Vec<CompiledEffect>,
     /// Parameters on this rank before data-parallel sharding.
     pub parameters: u64,
 }
@@ -89,11 +91,9 @@ impl Unit {
         let mut compile = |steps: &[Step]| -> Vec<CompiledStep> {
             steps.iter().map(|step| compile_step(step, cost, tables)).collect()
         };
-        Self {
-            forward: compile(&program.forward),
-            backward: compile(&program.backward),
-            parameters,
-        }
+        let (forward, backward) = (compile(&program.forward), compile(&program.backward));
+        let after_backward = compile_effects(&program.after_backward, tables);
+        Self { forward, backward, after_backward, parameters }
     }
 }
 
@@ -104,8 +104,18 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
             (model.tensor_collective(collective), 0.0, collective.bytes as f64, true)
         }
     };
-    let effects = step
-        .effects
+    CompiledStep {
+        operation: tables.operation(step.name, step.phase, flops, bytes, cost),
+        duration: cost.time.get(),
+        is_collective,
+        effects: compile_effects(&step.effects, tables),
+        parameters: step.parameters,
+        shared_parameters: step.shared_parameters,
+    }
+}
+
+fn compile_effects(effects: &[StepEffect], tables: &mut Tables) -> Vec<CompiledEffect> {
+    effects
         .iter()
         .map(|effect| CompiledEffect {
             moment: effect.moment,
@@ -113,13 +123,5 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
             label: tables.label(effect.name),
             delta: effect.delta,
         })
-        .collect();
-    CompiledStep {
-        operation: tables.operation(step.name, step.phase, flops, bytes, cost),
-        duration: cost.time.get(),
-        is_collective,
-        effects,
-        parameters: step.parameters,
-        shared_parameters: step.shared_parameters,
-    }
+        .collect()
 }

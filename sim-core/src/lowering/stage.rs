@@ -377,6 +377,10 @@ impl<'a> StageEmitter<'a> {
     ) -> TaskId {
         self.begin_backward();
         let end = self.run_units(builder, micro_batch, received, true);
+        let units = self.units;
+        for unit in &self.order {
+            builder.apply(self.pool, &units[unit.unit].after_backward);
+        }
         if self.reduces(micro_batch) {
             self.reduce(builder, end, TaskInfo::NONE, micro_batch);
         }

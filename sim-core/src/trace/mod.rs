@@ -20,6 +20,8 @@ pub struct RankClass {
     pub ranks: u64,
     /// When the last forward of the step ends here, in seconds.
     pub forward_end: f64,
+    /// Bytes allocated when the last forward of the step has ended here and nothing else has begun.
+    pub after_forward_bytes: i64,
     /// When the optimizer step starts here, in seconds.
     pub optimizer_start: f64,
 }

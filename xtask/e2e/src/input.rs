@@ -50,13 +50,27 @@ impl Page {
 
     /// Drags from one place to another in equal steps, with the left button held.
     pub fn drag(&mut self, from: Point, to: Point, steps: u32) -> Result<()> {
-        self.hover(from)?;
-        self.mouse("mousePressed", from, true)?;
+        self.press_mouse(from)?;
         for step in 1..=steps {
-            let point = from.toward(to, f64::from(step) / f64::from(steps));
-            self.mouse("mouseMoved", point, true)?;
+            self.drag_on(from.toward(to, f64::from(step) / f64::from(steps)))?;
         }
-        self.mouse("mouseReleased", to, false)
+        self.release_mouse(to)
+    }
+
+    /// Presses the left button: the start of a drag that looks at the page on its way.
+    pub fn press_mouse(&mut self, point: Point) -> Result<()> {
+        self.hover(point)?;
+        self.mouse("mousePressed", point, true)
+    }
+
+    /// Moves the mouse with the left button held.
+    pub fn drag_on(&mut self, point: Point) -> Result<()> {
+        self.mouse("mouseMoved", point, true)
+    }
+
+    /// Lets the left button go.
+    pub fn release_mouse(&mut self, point: Point) -> Result<()> {
+        self.mouse("mouseReleased", point, false)
     }
 
     /// Turns the wheel over a place; positive is down and to the right.
@@ -100,6 +114,19 @@ impl Page {
         ))?
         .as_f64()
         .with_context(|| format!("there is no slider {selector}"))
+    }
+
+    /// In how many steps a slider goes from its minimum to its maximum.
+    pub fn slider_intervals(&mut self, selector: &str) -> Result<u32> {
+        let name = json!(selector);
+        let intervals = self.eval(&format!(
+            "(() => {{ const e = document.querySelector({name}); if (!e) return null; \
+             const step = e.step === 'any' ? 0 : +(e.step || 1), span = (e.max || 100) - (e.min || 0); \
+             return step > 0 ? Math.floor(span / step) : 100; }})()"
+        ))?;
+        let intervals =
+            intervals.as_u64().with_context(|| format!("there is no slider {selector}"))?;
+        Ok(u32::try_from(intervals).unwrap_or(u32::MAX))
     }
 
     /// The middle of the knob when the slider is at a fraction. The knob stays inside of the track.
@@ -257,7 +284,10 @@ mod tests {
     #[test]
     fn letters_write_and_chords_do_not() {
         let plain = Key::parse("w").expect("w is a key");
-        assert_eq!((plain.code.as_str(), plain.text.as_str(), plain.virtual_code), ("KeyW", "w", 87));
+        assert_eq!(
+            (plain.code.as_str(), plain.text.as_str(), plain.virtual_code),
+            ("KeyW", "w", 87)
+        );
         let undo = Key::parse("Control+Shift+z").expect("a chord");
         assert_eq!((undo.key.as_str(), undo.text.as_str(), undo.modifiers), ("z", "", 10));
     }

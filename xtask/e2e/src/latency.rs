@@ -14,20 +14,29 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Drags a slider from its minimum to its maximum and times each `input` event it sends.
+    /// Drags a slider to and fro, a value a move, and times each `input` event it sends.
     ///
     /// A time runs from the first listener (the capture phase of `window`) over the page's own handlers to
     /// the first task after the next frame.
     /// The frame itself is `requestAnimationFrame`; a message posted there arrives when it has been painted.
     pub fn of_slider(page: &mut Page, selector: &str, moves: u32) -> Result<Self> {
         page.wait_for(selector)?;
-        let from = page.slider_point(selector, 0.0)?;
-        let to = page.slider_point(selector, 1.0)?;
+        let values = page.slider_intervals(selector)?.min(moves).max(1);
+        let start = page.slider_point(selector, 0.0)?;
+        let end = page.slider_point(selector, 1.0)?;
         // From the far end, so that the first step is as large as the others.
-        page.click_at(from)?;
+        page.click_at(start)?;
         page.settle()?;
         page.eval(RECORD)?;
-        page.drag(from, to, moves)?;
+        page.press_mouse(start)?;
+        for step in 1..=moves {
+            let place = f64::from(zigzag(step, values)) / f64::from(values);
+            page.drag_on(start.toward(end, place))?;
+        }
+        page.release_mouse(
+            start.toward(end, f64::from(zigzag(moves, values)) / f64::from(values)),
+        )?;
+        // The last event's time is taken after the next frame.
         page.settle()?;
         page.settle()?;
         let times = page.eval("headroomLatency.stop(), headroomLatency.times")?;
@@ -65,6 +74,12 @@ impl fmt::Display for Latencies {
     }
 }
 
+/// 0, 1, … top, top − 1, … 0, 1, …
+fn zigzag(step: u32, top: u32) -> u32 {
+    let phase = step % (2 * top);
+    phase.min(2 * top - phase)
+}
+
 const RECORD: &str = "window.headroomLatency = (() => {
     const times = [];
     const onInput = () => {
@@ -82,6 +97,12 @@ const RECORD: &str = "window.headroomLatency = (() => {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zigzag_turns_at_both_ends() {
+        let places: Vec<u32> = (0..8).map(|step| zigzag(step, 3)).collect();
+        assert_eq!(places, [0, 1, 2, 3, 2, 1, 0, 1]);
+    }
 
     #[test]
     fn percentiles_are_values_that_were_measured() {

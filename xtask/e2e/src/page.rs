@@ -98,7 +98,7 @@ impl Page {
                 };
                 let mut message = format!("not within {} s: {what}; {last}", PATIENCE.as_secs());
                 for problem in self.problems()? {
-                    message.push_str(&format!("\n  {problem}"));
+                    message.push_str(&format!("\n  {}", problem.brief()));
                 }
                 bail!(message);
             }
@@ -125,8 +125,10 @@ impl Page {
 
     /// Waits until two frames have been painted, so that what was changed is on the screen.
     pub fn settle(&mut self) -> Result<()> {
-        self.eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
-            .map(drop)
+        self.eval(
+            "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))",
+        )
+        .map(drop)
     }
 
     /// The visible text of an element.
@@ -166,6 +168,11 @@ impl Page {
         let events = self.connection.take_events();
         self.problems.extend(events.iter().filter_map(Problem::from_event));
         Ok(self.problems.clone())
+    }
+
+    /// Makes requests fail whose address matches a pattern, such as `*.wasm`.
+    pub fn block(&mut self, patterns: &[&str]) -> Result<()> {
+        self.connection.call("Network.setBlockedURLs", json!({ "urls": patterns })).map(drop)
     }
 
     /// As [`Page::problems`], and forgets them: for a journey that provokes one.

@@ -32,6 +32,16 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
+    /// Its first lines: the stack of a panic in wasm is long.
+    pub fn brief(&self) -> String {
+        let text = self.to_string();
+        text.lines()
+            .filter(|line| !line.trim().is_empty())
+            .take(6)
+            .collect::<Vec<_>>()
+            .join("\n    ")
+    }
+
     pub(crate) fn from_event(event: &Event) -> Option<Self> {
         let params = &event.params;
         let problem = |kind, text| Some(Self { kind, text });
@@ -64,7 +74,10 @@ impl Problem {
                 if status < 400 {
                     return None;
                 }
-                problem(ProblemKind::RequestFailed, format!("{status} {}", string(&response["url"])))
+                problem(
+                    ProblemKind::RequestFailed,
+                    format!("{status} {}", string(&response["url"])),
+                )
             }
             _ => None,
         }
@@ -129,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_thrown_error_shows_its_stack_and_a_thrown_string_itself() {
-        let error = json!({ "text": "Uncaught", "exception": { "description": "Error: x\n at f" } });
+        let error =
+            json!({ "text": "Uncaught", "exception": { "description": "Error: x\n at f" } });
         assert_eq!(exception_text(&error), "Error: x\n at f");
         let thrown = json!({ "text": "Uncaught", "exception": { "value": "plain" } });
         assert_eq!(exception_text(&thrown), "plain");

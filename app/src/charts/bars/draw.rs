@@ -56,10 +56,11 @@ impl BarsDrawing {
             self.draw_name(painter, &pen, row, texts);
         }
         self.draw_capacity(painter, &pen);
-        for (i, row) in self.layout.rows.iter().enumerate() {
+        for (i, (row, texts)) in self.layout.rows.iter().zip(&self.texts).enumerate() {
             if let Some(over) = row.over {
                 draw_over(painter, &pen, over);
             }
+            label_segments(painter, &pen, row, texts);
             let selected = row.segments.iter().find(|s| self.selected == Some((i, s.0)));
             if let Some((_, rect)) = selected {
                 painter.outline(*rect, theme.palette.background, 4);
@@ -169,7 +170,7 @@ fn draw_row<B: DrawingBackend>(
     let palette = &pen.theme.palette;
     if let Some(free) = row.free {
         painter.dashed_outline(free, palette.border_strong, 3);
-        label(painter, pen, free, palette.text_muted, [Some(texts.free.clone()), None, None]);
+        label(painter, pen, free, None, std::slice::from_ref(&texts.free));
     }
     if let Some(ghost) = row.ghost {
         painter.fill(ghost, palette.border, 0.5);
@@ -184,37 +185,70 @@ fn draw_row<B: DrawingBackend>(
         if rect.left > row.lane.left {
             painter.fill(Rect { right: rect.left + 1, ..*rect }, palette.background, 1.0);
         }
-        let (name, amount) = &texts.segments[*category];
-        let both = format!("{name} {amount}");
-        let candidates = [Some(both), Some((*name).to_owned()), Some(amount.clone())];
-        label(painter, pen, *rect, palette.ink_on(color), candidates);
     }
 }
 
-/// Writes the longest of some texts that has room in a box.
+/// Names and amounts where they have room: over everything else, on the segment's own colour.
+fn label_segments<B: DrawingBackend>(
+    painter: &mut Painter<'_, B>,
+    pen: &Pen<'_>,
+    row: &BarRow,
+    texts: &RowTexts,
+) {
+    for (category, rect) in &row.segments {
+        let ground = pen.theme.palette.categories[*category];
+        let (name, amount) = &texts.segments[*category];
+        let texts = [format!("{name} {amount}"), (*name).to_owned(), amount.clone()];
+        label(painter, pen, roomier_part(*rect, row.over), Some(ground), &texts);
+    }
+}
+
+/// Of a segment that crosses the line of what the device offers, the wider side.
+fn roomier_part(segment: Rect, over: Option<Rect>) -> Rect {
+    match over {
+        Some(over) if segment.left < over.left && over.left < segment.right => {
+            let (inside, outside) =
+                (Rect { right: over.left, ..segment }, Rect { left: over.left, ..segment });
+            if inside.width() >= outside.width() { inside } else { outside }
+        }
+        _ => segment,
+    }
+}
+
+/// Writes the first of some texts that has room in a box, on `ground` where the box has one.
 fn label<B: DrawingBackend>(
     painter: &mut Painter<'_, B>,
     pen: &Pen<'_>,
     area: Rect,
-    color: RGBColor,
-    texts: [Option<String>; 3],
+    ground: Option<RGBColor>,
+    texts: &[String],
 ) {
     if area.height() < 14 {
         return;
     }
     let room = f64::from(area.width() - 10);
-    let fits = |text: &String| text_width(text, LABEL_PX) <= room;
-    if let Some(text) = texts.into_iter().flatten().find(fits) {
-        let x = (area.left + area.right) / 2;
-        let y = (area.top + area.bottom) / 2;
-        painter.text(&text, x, y, pen.ink(LABEL_PX, color, HPos::Center));
+    let Some(text) = texts.iter().find(|text| text_width(text, LABEL_PX) <= room) else { return };
+    let (x, y) = ((area.left + area.right) / 2, (area.top + area.bottom) / 2);
+    let palette = &pen.theme.palette;
+    let color = ground.map_or(palette.text_muted, |ground| palette.ink_on(ground));
+    if let Some(ground) = ground {
+        let half = (text_width(text, LABEL_PX) / 2.0) as i32 + 4;
+        let height = LABEL_PX as i32;
+        let behind = Rect {
+            left: (x - half).max(area.left + 1),
+            right: (x + half).min(area.right),
+            top: (y - height * 2 / 3).max(area.top),
+            bottom: (y + height * 2 / 3).min(area.bottom),
+        };
+        painter.fill(behind, ground, 1.0);
     }
+    painter.text(text, x, y, pen.ink(LABEL_PX, color, HPos::Center));
 }
 
 fn draw_over<B: DrawingBackend>(painter: &mut Painter<'_, B>, pen: &Pen<'_>, over: Rect) {
     let palette = &pen.theme.palette;
-    painter.hatch(over, Hatch::Rising, 9, palette.background.mix(0.8), 4);
-    painter.hatch(over, Hatch::Rising, 9, palette.danger.mix(1.0), 2);
+    painter.hatch(over, Hatch::Rising, 14, palette.background.mix(0.85), 3);
+    painter.hatch(over, Hatch::Rising, 14, palette.danger.mix(1.0), 1);
     let frame = Rect { top: over.top - BREAKOUT_PX, bottom: over.bottom + BREAKOUT_PX, ..over };
     painter.outline(frame, palette.danger, 2);
 }

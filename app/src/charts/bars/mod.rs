@@ -84,6 +84,7 @@ pub fn MemoryBars(
         })
     });
     let svg = move || drawing.with(|drawing| theme.with(|theme| svg(drawing, theme)));
+    let is_narrow = Memo::new(move |_| BarsOptions::new(width.get()).is_narrow());
     let hovered = RwSignal::new(None::<(usize, usize)>);
     let under = move |event: &PointerEvent| {
         let at = (f64::from(event.offset_x()), f64::from(event.offset_y()));
@@ -95,7 +96,12 @@ pub fn MemoryBars(
     };
     let instant = move || match shown.with(|shown| shown.time) {
         Some(time) => filled(locale.get(), "chart.at", &[("time", format_secs(time))]),
-        None => text(locale.get(), "chart.memory.at-peak").to_owned(),
+        None => model.with(|model| match model.classes() {
+            [class] => {
+                filled(locale.get(), "chart.memory.at-peak", &[("time", format_secs(class.at))])
+            }
+            _ => text(locale.get(), "chart.memory.at-peaks").to_owned(),
+        }),
     };
     view! {
         <figure class="chart memory-bars">
@@ -124,7 +130,7 @@ pub fn MemoryBars(
                     }
                 }
             ></div>
-            <MemoryTable model shown unit locale selected hovered/>
+            <MemoryTable model shown unit locale selected hovered is_narrow/>
         </figure>
     }
 }
@@ -141,7 +147,9 @@ fn texts(model: &ChartModel, shown: &Shown, locale: Locale, unit: Unit) -> Vec<R
         let total: f64 = amounts.iter().sum();
         let beyond = total - model.capacity();
         let excess = || filled(locale, "chart.memory.over", &[("size", words::bytes(beyond, unit))]);
-        let free = words::bytes(-beyond, unit);
+        // What the allocator has reserved is not free between its uses.
+        let held = if shown.time.is_some() { model.classes()[class].total.max(total) } else { total };
+        let free = words::bytes(model.capacity() - held, unit);
         RowTexts {
             name: words::class_name(locale, model.classes(), class),
             total: words::bytes(total, unit),

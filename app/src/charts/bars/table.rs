@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// With more classes than this the table shows a choice of them.
 const MOST_COLUMNS: usize = 4;
+const MOST_COLUMNS_NARROW: usize = 2;
 
 /// Categories that keep their row when they are empty, so that the table does not jump.
 const ALWAYS: [Category; 8] = [
@@ -35,6 +36,7 @@ pub fn MemoryTable(
     selected: RwSignal<Option<Question>>,
     /// Class and index of the category under the pointer.
     hovered: RwSignal<Option<(usize, usize)>>,
+    is_narrow: Memo<bool>,
 ) -> impl IntoView {
     let used = Memo::new(move |_| model.with(|model| model.used()));
     let chosen = Memo::new(move |_| {
@@ -44,7 +46,10 @@ pub fn MemoryTable(
             _ => fullest,
         }
     });
-    let columns = Memo::new(move |_| model.with(|model| columns(model, chosen.get())));
+    let columns = Memo::new(move |_| {
+        let most = if is_narrow.get() { MOST_COLUMNS_NARROW } else { MOST_COLUMNS };
+        model.with(|model| columns(model, chosen.get(), most))
+    });
     let is_single = move || columns.with(Vec::len) <= 1;
     let class_name =
         move |class| model.with(|model| words::class_name(locale.get(), model.classes(), class));
@@ -107,15 +112,19 @@ pub fn MemoryTable(
     }
 }
 
-/// The classes with a column: all, or the first, the fullest, the chosen and the last.
-fn columns(model: &ChartModel, chosen: usize) -> Vec<usize> {
+/// The classes with a column: all, or the chosen, the fullest, the first and the last.
+fn columns(model: &ChartModel, chosen: usize, most: usize) -> Vec<usize> {
     let count = model.classes().len();
-    if count <= MOST_COLUMNS {
+    if count <= most {
         return (0..count).collect();
     }
-    let mut classes = vec![0, model.fullest_class(), chosen.min(count - 1), count - 1];
+    let mut classes: Vec<usize> = Vec::new();
+    for class in [chosen.min(count - 1), model.fullest_class(), 0, count - 1] {
+        if classes.len() < most && !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
     classes.sort_unstable();
-    classes.dedup();
     classes
 }
 

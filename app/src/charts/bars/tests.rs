@@ -12,7 +12,7 @@ fn drawing(width: i32, bars: &[BarSpec], capacity: f64) -> BarsDrawing {
         .map(|bar| RowTexts {
             name: "GPU 0–7 ×8".to_owned(),
             total: "90 GiB".to_owned(),
-            over: (bar.total() > capacity).then(|| "+10 GiB".to_owned()),
+            over: (bar.bytes.iter().sum::<f64>() > capacity).then(|| "+10 GiB".to_owned()),
             free: "5 GiB free".to_owned(),
             segments: Category::ALL.map(|c| (c.name(), "9 GiB".to_owned())),
         })

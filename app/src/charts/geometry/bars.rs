@@ -12,13 +12,6 @@ pub struct BarSpec {
     pub ghost: Option<f64>,
 }
 
-impl BarSpec {
-    /// All categories together, in bytes.
-    pub fn total(&self) -> f64 {
-        self.bytes.iter().copied().map(amount).sum()
-    }
-}
-
 /// Sizes in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarsOptions {
@@ -71,7 +64,7 @@ pub struct BarRow {
     pub lane: Rect,
     /// Index of a category and its pixels; those thinner than a pixel are left out.
     pub segments: Vec<(usize, Rect)>,
-    /// Between the total and what the device offers.
+    /// Between what is held and what the device offers.
     pub free: Option<Rect>,
     /// What does not fit.
     pub over: Option<Rect>,
@@ -139,6 +132,7 @@ fn row(spec: &BarSpec, capacity: f64, lane: Rect, x: impl Fn(f64) -> i32) -> Bar
         }
     }
     let some = |rect: Rect| (rect.width() > 0).then_some(rect);
+    let held = spec.ghost.map_or(sum, |ghost| amount(ghost).max(sum));
     let mut over = (sum > capacity).then(|| between(capacity, sum));
     // A byte too much is too much: it must be seen.
     if let Some(rect) = &mut over {
@@ -148,7 +142,7 @@ fn row(spec: &BarSpec, capacity: f64, lane: Rect, x: impl Fn(f64) -> i32) -> Bar
     BarRow {
         lane,
         segments,
-        free: some(between(sum, capacity.max(sum))),
+        free: some(between(held, capacity.max(held))),
         over,
         ghost: spec.ghost.filter(|ghost| *ghost > sum).and_then(|ghost| some(between(sum, ghost))),
         end: x(sum),
@@ -203,6 +197,7 @@ mod tests {
         let spec = BarSpec { ghost: Some(70.0), ..bar(&[50.0]) };
         let layout = BarsLayout::new(&[spec], 80.0, 100.0, options());
         assert_eq!(layout.rows[0].ghost.map(Rect::width), Some(200));
+        assert_eq!(layout.rows[0].free.map(Rect::width), Some(100));
     }
 
     #[test]

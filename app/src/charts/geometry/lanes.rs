@@ -19,8 +19,11 @@ pub struct LanesOptions {
     pub lane_min: i32,
     pub lane_max: i32,
     pub lane_gap: i32,
+    /// Room for a name above a lane; without it names stand beside.
+    pub name: i32,
     pub group_gap: i32,
     pub curve: i32,
+    pub curve_max: i32,
 }
 
 impl LanesOptions {
@@ -30,10 +33,12 @@ impl LanesOptions {
         axis: 22,
         header: 20,
         lane_min: 16,
-        lane_max: 30,
+        lane_max: 32,
         lane_gap: 2,
+        name: 0,
         group_gap: 6,
         curve: 120,
+        curve_max: 190,
     };
 
     /// For a phone.
@@ -42,10 +47,12 @@ impl LanesOptions {
         axis: 20,
         header: 18,
         lane_min: 14,
-        lane_max: 26,
+        lane_max: 22,
         lane_gap: 2,
+        name: 16,
         group_gap: 4,
         curve: 84,
+        curve_max: 130,
     };
 }
 
@@ -61,11 +68,6 @@ impl Band {
     pub fn height(self) -> i32 {
         self.bottom - self.top
     }
-
-    /// True when the pixel row lies inside.
-    pub fn contains(self, y: f64) -> bool {
-        y >= f64::from(self.top) && y < f64::from(self.bottom)
-    }
 }
 
 /// One lane on the screen.
@@ -75,6 +77,8 @@ pub struct LaneRow {
     /// Number within the group.
     pub lane: usize,
     pub band: Band,
+    /// Where its name stands: above it, or beside it.
+    pub name: Band,
 }
 
 /// Where everything lies, from top to bottom.
@@ -86,6 +90,8 @@ pub struct LanesLayout {
     /// Names of the open groups.
     pub headers: Vec<(usize, Band)>,
     pub curve: Band,
+    /// Where the curve's name stands: above it, or beside it.
+    pub curve_name: Band,
 }
 
 impl LanesLayout {
@@ -95,7 +101,8 @@ impl LanesLayout {
         let rows: i32 = groups.iter().map(|group| shown(group) as i32).sum();
         let open = groups.iter().filter(|group| group.is_open).count() as i32;
         let gaps = rows * options.lane_gap + groups.len() as i32 * options.group_gap;
-        let fixed = options.axis + options.curve + open * options.header + gaps;
+        let names = (rows + 1) * options.name;
+        let fixed = options.axis + options.curve + open * options.header + gaps + names;
         let lane_height = ((options.height - fixed) / rows.max(1))
             .clamp(options.lane_min, options.lane_max.max(options.lane_min));
 
@@ -107,13 +114,17 @@ impl LanesLayout {
                 top += options.header;
             }
             for lane in 0..shown(spec) {
-                let band = Band { top, bottom: top + lane_height };
-                layout.lanes.push(LaneRow { group, lane, band });
+                let band = Band { top: top + options.name, bottom: top + options.name + lane_height };
+                let name = if options.name > 0 { Band { top, bottom: band.top } } else { band };
+                layout.lanes.push(LaneRow { group, lane, band, name });
                 top = band.bottom + options.lane_gap;
             }
             top += options.group_gap;
         }
-        layout.curve = Band { top, bottom: top + options.curve };
+        // What the lanes leave belongs to the curve.
+        let left = (options.height - top - options.name).clamp(options.curve, options.curve.max(options.curve_max));
+        layout.curve = Band { top: top + options.name, bottom: top + options.name + left };
+        layout.curve_name = Band { top, bottom: layout.curve.bottom };
         layout.height = layout.curve.bottom;
         layout
     }
@@ -125,10 +136,23 @@ impl LanesLayout {
         Self {
             height: px(self.height),
             axis: band(self.axis),
-            lanes: self.lanes.iter().map(|row| LaneRow { band: band(row.band), ..*row }).collect(),
+            lanes: self
+                .lanes
+                .iter()
+                .map(|row| LaneRow { band: band(row.band), name: band(row.name), ..*row })
+                .collect(),
             headers: self.headers.iter().map(|(group, header)| (*group, band(*header))).collect(),
             curve: band(self.curve),
+            curve_name: band(self.curve_name),
         }
+    }
+
+    /// The pixel row of an amount of memory on an axis that ends at `axis_max`.
+    pub fn memory_y(&self, bytes: f64, axis_max: f64) -> i32 {
+        let share = (bytes / axis_max).clamp(0.0, 1.0);
+        let height = f64::from(self.curve.height());
+        // What is no number, as on an axis without length, lies at the bottom.
+        self.curve.bottom - (share * height).round() as i32
     }
 
     /// The lane at a height; `slack` pixels around it count as well.

@@ -12,13 +12,13 @@ mod spans;
 mod ticks;
 mod viewport;
 
-pub use axis::{memory_axis_max, step_ticks, time_axis_max};
+pub use axis::{memory_axis_max, time_axis_max};
 pub use bars::{BarRow, BarSpec, BarsLayout, BarsOptions};
 pub use curve::{Column, CurveIndex, Stack};
 pub use hatch::Hatch;
 pub use lanes::{Band, GroupSpec, LaneRow, LanesLayout, LanesOptions};
-pub use spans::{KINDS, LaneSpans, Run};
-pub use ticks::{MemoryScale, Tick, memory_ticks, time_ticks};
+pub use spans::{LaneSpans, Run};
+pub use ticks::{MemoryScale, Tick, memory_ticks, time_text, time_ticks};
 pub use viewport::Viewport;
 
 /// An axis-parallel box in pixels; right and bottom lie outside.

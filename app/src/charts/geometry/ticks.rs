@@ -53,16 +53,19 @@ pub fn memory_ticks(end: f64, scale: MemoryScale, most: usize) -> Vec<Tick> {
 /// Marks of a time axis that shows `from..to` seconds.
 pub fn time_ticks(from: f64, to: f64, most: usize) -> Vec<Tick> {
     let (values, step) = step_ticks(from, to, most);
+    values.into_iter().map(|value| Tick { value, text: time_text(value, step) }).collect()
+}
+
+/// An instant in the digits that tell it from the one `step` seconds later.
+pub fn time_text(value: f64, step: f64) -> String {
     let (seconds, name) = match step {
-        step if step >= 0.099 => (1.0, "s"),
-        step if step >= 0.000_099 => (1e-3, "ms"),
+        step if step >= 0.009_9 => (1.0, "s"),
+        step if step >= 0.000_009_9 => (1e-3, "ms"),
         _ => (1e-6, "µs"),
     };
-    let decimals = decimals(step / seconds);
-    values
-        .into_iter()
-        .map(|value| Tick { value, text: format!("{:.decimals$}\u{a0}{name}", value / seconds) })
-        .collect()
+    // Zero has no decimals to tell it from.
+    let decimals = if value.abs() < step / 2.0 { 0 } else { decimals(step / seconds) };
+    format!("{:.decimals$}\u{a0}{name}", value / seconds)
 }
 
 /// Decimals that tell multiples of `step` apart.
@@ -91,9 +94,11 @@ mod tests {
 
     #[test]
     fn a_time_axis_has_the_digits_it_needs() {
-        assert_eq!(texts(&time_ticks(0.0, 1.92, 4)), ["0.0 s", "0.5 s", "1.0 s", "1.5 s"]);
-        assert_eq!(texts(&time_ticks(0.0, 0.3, 3)), ["0.0 s", "0.1 s", "0.2 s", "0.3 s"]);
+        assert_eq!(texts(&time_ticks(0.0, 1.92, 4)), ["0 s", "0.5 s", "1.0 s", "1.5 s"]);
+        assert_eq!(texts(&time_ticks(0.0, 0.3, 3)), ["0 s", "0.1 s", "0.2 s", "0.3 s"]);
         assert_eq!(texts(&time_ticks(1.234, 1.236, 2)), ["1234 ms", "1235 ms", "1236 ms"]);
+        assert_eq!(texts(&time_ticks(0.06, 0.09, 3)), ["0.06 s", "0.07 s", "0.08 s", "0.09 s"]);
         assert_eq!(texts(&time_ticks(1e-6, 2e-6, 2)), ["1.0 µs", "1.5 µs", "2.0 µs"]);
+        assert_eq!(time_text(1.891_234, 1e-4).replace('\u{a0}', " "), "1891.2 ms");
     }
 }

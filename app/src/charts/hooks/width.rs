@@ -1,6 +1,7 @@
 //! The width of an element.
 
 use crate::platform::canvas::{Watch, watch_width};
+use crate::platform::frame::before_paint;
 use leptos::html::Div;
 use leptos::prelude::*;
 
@@ -11,10 +12,13 @@ pub fn use_width(element: NodeRef<Div>) -> Signal<i32> {
     Effect::new(move |_| {
         let Some(element) = element.get() else { return };
         watch.set_value(watch_width(&element, move |now| {
-            let now = now.floor() as i32;
-            if width.get_untracked() != now {
-                width.set(now);
-            }
+            // Not at once: a browser complains when an observer of sizes changes sizes.
+            before_paint(move || {
+                let now = now.floor() as i32;
+                if width.try_get_untracked().is_some_and(|before| before != now) {
+                    width.set(now);
+                }
+            });
         }));
     });
     width.into()

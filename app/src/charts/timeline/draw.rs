@@ -6,15 +6,14 @@ use crate::charts::geometry::{
 use crate::charts::hooks::Theme;
 use crate::charts::model::{Amounts, ChartModel, LaneData, Pass};
 use crate::charts::painter::{Ink, Painter, text_width};
-use crate::charts::words;
-use crate::i18n::{filled, text};
+use crate::i18n::text;
 use plotters::prelude::{DrawingBackend, RGBColor};
 use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
-use sim_core::quantity::{Locale, Unit};
+use sim_core::quantity::Locale;
 use sim_core::trace::{Category, Phase};
 
-pub const TICK_PX: f64 = 12.0;
+const TICK_PX: f64 = 12.0;
 const LABEL_PX: f64 = 12.0;
 
 /// A strip of spans that is busy for the smallest part of the time is still this visible.
@@ -22,6 +21,9 @@ const FAINTEST: f64 = 0.35;
 
 /// A pass of a micro-batch shows its number when its spans are on average narrower than this.
 const OWN_LABEL_PX: f64 = 34.0;
+
+/// A span of weight gradients at least this wide is hatched.
+const HATCHED_PX: f64 = 16.0;
 
 /// All that is drawn.
 pub struct Drawing<'a> {
@@ -36,7 +38,6 @@ pub struct Drawing<'a> {
     pub class: usize,
     /// The end of the memory axis, in bytes.
     pub memory_axis: f64,
-    pub unit: Unit,
     pub locale: Locale,
 }
 
@@ -63,7 +64,7 @@ impl Drawing<'_> {
     }
 
     /// The pixel of an instant, within the canvas.
-    pub fn x(&self, time: f64) -> i32 {
+    fn x(&self, time: f64) -> i32 {
         let x = self.view.x(time, f64::from(self.width));
         x.round().clamp(0.0, f64::from(self.width)) as i32
     }
@@ -110,9 +111,9 @@ impl Drawing<'_> {
             let color = palette.phases[usize::from(run.kind)];
             let strength = f64::from(run.strength);
             painter.fill(area, color, FAINTEST + (1.0 - FAINTEST) * strength);
-            if usize::from(run.kind) == Phase::Recompute as usize {
+            if let Some(hatch) = self.pattern_of(&run) {
                 let line = palette.background.mix(0.7);
-                painter.hatch(area, Hatch::Rising, self.px(5.0), line, gap as u32);
+                painter.hatch(area, hatch, self.px(5.0), line, gap as u32);
             }
             if !run.is_merged() && f64::from(area.width()) > OWN_LABEL_PX * self.ratio {
                 self.label_span(painter, area, &run, lane);
@@ -132,7 +133,7 @@ impl Drawing<'_> {
         run: &Run,
         lane: &LaneData,
     ) {
-        let span = self.model.trace().span(lane.tasks[run.spans.start]);
+        let Some(span) = self.model.span(lane.tasks[run.spans.start]) else { return };
         let name = text(self.locale, &format!("operation.{}", span.operation.name));
         let room = f64::from(area.width()) / self.ratio - 8.0;
         if text_width(name, LABEL_PX) <= room {
@@ -156,7 +157,7 @@ impl Drawing<'_> {
             painter.fill(Rect { right: left + self.px(1.0), ..area }, palette.background, 1.0);
             let number = pass.micro_batch.to_string();
             let is_narrow = width / f64::from(pass.spans.max(1)) < OWN_LABEL_PX * self.ratio;
-            if is_narrow && text_width(&number, LABEL_PX) * self.ratio + 4.0 < width {
+            if is_narrow && (text_width(&number, LABEL_PX) + 7.0) * self.ratio < width {
                 let phase = if pass.is_backward { Phase::Backward } else { Phase::Forward };
                 let ink = palette.ink_on(palette.phases[phase as usize]);
                 self.center(painter, area, &number, ink, true);
@@ -177,11 +178,8 @@ impl Drawing<'_> {
         painter.text(text, x, y, Ink { is_bold, ..self.ink(LABEL_PX, color, HPos::Center) });
     }
 
-    /// The pixel row of an amount of memory.
-    pub fn memory_y(&self, bytes: f64) -> i32 {
-        let Band { top, bottom } = self.layout.curve;
-        let share = (bytes / self.memory_axis).clamp(0.0, 1.0);
-        bottom - (share * f64::from(bottom - top)).round() as i32
+    fn memory_y(&self, bytes: f64) -> i32 {
+        self.layout.memory_y(bytes, self.memory_axis)
     }
 
     fn draw_curve<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>) {
@@ -224,11 +222,7 @@ impl Drawing<'_> {
         let palette = &self.theme.palette;
         let peak = &self.model.classes()[self.class];
         let capacity = self.model.capacity();
-        if total.iter().any(|bytes| *bytes > capacity) {
-            let above: Vec<f64> = total.iter().map(|bytes| bytes.max(capacity)).collect();
-            let line = vec![capacity; total.len()];
-            painter.polygon(&self.area(columns, &above, &line), palette.danger, 0.45);
-        }
+        self.draw_edge_beyond(painter, columns, total, capacity);
         let y = self.memory_y(capacity);
         let line = Rect { left: 0, right: self.width, top: y - self.px(1.0), bottom: y + self.px(1.0) };
         painter.fill(line, palette.capacity, 1.0);
@@ -246,14 +240,29 @@ impl Drawing<'_> {
         }
     }
 
-    /// What the lines of the memory curve mean, with their pixel rows: shown beside it.
-    pub fn memory_notes(&self) -> Vec<(i32, String)> {
-        let Some(peak) = self.model.classes().get(self.class) else { return Vec::new() };
-        let note = |key, bytes| filled(self.locale, key, &[("size", words::bytes(bytes, self.unit))]);
-        vec![
-            (self.memory_y(self.model.capacity()), note("chart.memory.capacity", self.model.capacity())),
-            (self.memory_y(peak.total), note("chart.timeline.held", peak.total)),
-        ]
+    /// The edge of the curve where it is above the line.
+    fn draw_edge_beyond<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        columns: &[Column],
+        total: &[f64],
+        capacity: f64,
+    ) {
+        let end = self.x(self.model.trace().duration());
+        let mut edge: Vec<(i32, i32)> = Vec::new();
+        for (i, (column, bytes)) in columns.iter().zip(total).enumerate() {
+            if *bytes > capacity {
+                let right = columns.get(i + 1).map_or(end, |next| next.left.min(end));
+                let y = self.memory_y(*bytes);
+                edge.extend([(column.left.min(end), y), (right, y)]);
+            } else if !edge.is_empty() {
+                painter.path(&edge, self.theme.palette.danger, self.px(2.0) as u32);
+                edge.clear();
+            }
+        }
+        if !edge.is_empty() {
+            painter.path(&edge, self.theme.palette.danger, self.px(2.0) as u32);
+        }
     }
 
     /// After the step has ended there is nothing, not even idleness.
@@ -267,5 +276,17 @@ impl Drawing<'_> {
         let area = Rect { left: end, right: self.width, top, bottom: self.layout.height };
         painter.fill(area, palette.background, 0.8);
         painter.fill(Rect { right: end + self.px(1.0), ..area }, palette.border_strong, 1.0);
+    }
+
+    /// The pattern that a phase has beside its colour. That of weight gradients, which come and go
+    /// with every operation, would only flicker where they are narrow.
+    fn pattern_of(&self, run: &Run) -> Option<Hatch> {
+        match Phase::ALL.get(usize::from(run.kind)) {
+            Some(Phase::Recompute) => Some(Hatch::Rising),
+            Some(Phase::WeightGradient) if run.right - run.left >= self.px(HATCHED_PX) => {
+                Some(Hatch::Falling)
+            }
+            _ => None,
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! What moves over the timeline without drawing it anew: cursor, pointed-at and pinned spans.
 
-use crate::charts::geometry::{Band, LanesLayout, Rect, Viewport};
+use crate::charts::geometry::{Band, LanesLayout, Rect, Viewport, time_text};
 use crate::charts::hooks::Theme;
 use crate::charts::model::ChartModel;
 use crate::charts::painter::{Ink, Painter, text_width};
 use plotters::prelude::{DrawingBackend, RGBColor};
 use plotters::style::text_anchor::HPos;
 use sim_core::engine::TaskId;
-use sim_core::quantity::format_secs;
 
 const FLAG_PX: f64 = 12.0;
+
+/// The cursor's instant is told apart from this many others in what is shown.
+const FLAG_STEPS: f64 = 200.0;
 
 /// All that is drawn, in device pixels.
 pub struct Overlay<'a> {
@@ -37,8 +39,8 @@ impl Overlay<'_> {
         }
         if let Some(task) = self.pinned {
             if let Some(area) = self.area(task) {
-                let waited = self.model.trace().waited_for(task);
-                if let Some(from) = waited.and_then(|task| self.area(task)) {
+                let waited = self.model.waited_for(task);
+                if let Some(from) = waited.and_then(|span| self.area(span.task)) {
                     self.draw_arrow(painter, from, area);
                 }
                 self.outline(painter, area, palette.accent);
@@ -62,7 +64,7 @@ impl Overlay<'_> {
 
     /// The pixels of a span that is shown.
     fn area(&self, task: TaskId) -> Option<Rect> {
-        let span = self.model.trace().span(task);
+        let span = self.model.span(task)?;
         let row = self.layout.lanes.iter().find(|row| {
             self.model.groups().get(row.group).and_then(|g| g.get(row.lane)) == Some(&span.lane)
         })?;
@@ -119,7 +121,7 @@ impl Overlay<'_> {
         let axis = self.layout.axis;
         let line = Rect { left: x, right: x + self.px(1.0), top: axis.bottom, bottom: self.layout.height };
         painter.fill(line, palette.text, 1.0);
-        let text = format_secs(time);
+        let text = time_text(time, self.view.span() / FLAG_STEPS);
         let half = (text_width(&text, FLAG_PX) * self.ratio / 2.0) as i32 + self.px(6.0);
         let center = x.clamp(half.min(self.width / 2), (self.width - half).max(self.width / 2));
         let flag = Rect {

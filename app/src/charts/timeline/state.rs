@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 /// With more classes than this only their compute lanes are open at first.
 const MOST_OPEN: usize = 4;
+const MOST_OPEN_NARROW: usize = 1;
 
 /// A pointer this near to a span means it, in pixels.
 const NEAR_PX: f64 = 3.0;
@@ -40,6 +41,7 @@ pub struct TimelineState {
     /// Pixels of the canvas.
     pub width: Signal<i32>,
     pub layout: Memo<LanesLayout>,
+    is_narrow: Signal<bool>,
     /// Groups that are not as they are at first.
     toggled: RwSignal<BTreeSet<usize>>,
     /// The row that the keyboard is on.
@@ -72,7 +74,8 @@ impl TimelineState {
         let toggled = RwSignal::new(BTreeSet::new());
         let layout = Memo::new(move |_| {
             let options = if is_narrow.get() { LanesOptions::NARROW } else { LanesOptions::WIDE };
-            let groups = model.with(|model| toggled.with(|toggled| groups(model, toggled)));
+            let most = most_open(is_narrow.get());
+            let groups = model.with(|model| toggled.with(|toggled| groups(model, most, toggled)));
             LanesLayout::new(&groups, options)
         });
         let class = Memo::new(move |_| {
@@ -97,6 +100,7 @@ impl TimelineState {
             view,
             width: inputs.width,
             layout,
+            is_narrow,
             toggled,
             row: RwSignal::new(0),
             class,
@@ -119,8 +123,8 @@ impl TimelineState {
 
     /// True when all lanes of a group are shown.
     pub fn is_open(&self, group: usize) -> bool {
-        let count = self.model.with(|model| model.classes().len());
-        self.toggled.with(|toggled| is_open(count, toggled, group))
+        let is_open_first = self.model.with(|model| model.classes().len()) <= most_open(self.is_narrow.get());
+        self.toggled.with(|toggled| is_open_first != toggled.contains(&group))
     }
 
     /// Opens a closed group and closes an open one.
@@ -194,10 +198,10 @@ impl TimelineState {
 
     /// Pins the span that another one waited for, and shows it.
     pub fn go_to(&self, task: TaskId) {
-        let middle = self.model.with_untracked(|model| {
-            let span = model.trace().span(task);
-            f64::midpoint(span.start, span.end)
-        });
+        let middle = self
+            .model
+            .with_untracked(|model| model.span(task).map(|span| f64::midpoint(span.start, span.end)));
+        let Some(middle) = middle else { return };
         self.view.update(|view| *view = view.reveal(middle));
         self.pin(task, middle);
     }
@@ -259,11 +263,11 @@ impl TimelineState {
         let pinned = self.pinned.get_untracked();
         self.view.update(|view| {
             let all = Viewport::fit(view.limit());
-            let span = pinned.map(|task| {
+            let span = pinned.and_then(|task| {
                 self.model.with_untracked(|model| {
-                    let span = model.trace().span(task);
+                    let span = model.span(task)?;
                     let room = (span.end - span.start) * 0.5;
-                    Viewport::window(span.start - room, span.end + room, view.limit())
+                    Some(Viewport::window(span.start - room, span.end + room, view.limit()))
                 })
             });
             *view = span.filter(|span| span != view).unwrap_or(all);
@@ -319,15 +323,15 @@ impl TimelineState {
     }
 }
 
-fn is_open(classes: usize, toggled: &BTreeSet<usize>, group: usize) -> bool {
-    (classes <= MOST_OPEN) != toggled.contains(&group)
+fn most_open(is_narrow: bool) -> usize {
+    if is_narrow { MOST_OPEN_NARROW } else { MOST_OPEN }
 }
 
-fn groups(model: &ChartModel, toggled: &BTreeSet<usize>) -> Vec<GroupSpec> {
-    let count = model.classes().len();
+fn groups(model: &ChartModel, most_open: usize, toggled: &BTreeSet<usize>) -> Vec<GroupSpec> {
+    let is_open_first = model.classes().len() <= most_open;
     let spec = |(group, lanes): (usize, &Vec<usize>)| GroupSpec {
         lanes: lanes.len(),
-        is_open: is_open(count, toggled, group),
+        is_open: is_open_first != toggled.contains(&group),
     };
     model.groups().iter().enumerate().map(spec).collect()
 }

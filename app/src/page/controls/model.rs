@@ -2,14 +2,16 @@
 
 use super::picker::{Choice, Picker};
 use super::row::Row;
+use super::summary::model_name;
 use crate::i18n::fill;
 use crate::page::importing::ImportButton;
 use crate::state::controls::Control;
 use crate::state::import;
 use crate::state::use_store;
+use crate::state::values::setting;
 use leptos::prelude::*;
 use sim_core::hardware::{self, Segment};
-use sim_core::model::{self, hf_config};
+use sim_core::model::{self, ModelShape, hf_config};
 use sim_core::quantity::format_count;
 use sim_core::scenario::ModelChoice;
 
@@ -26,18 +28,7 @@ pub fn ModelPicker(control: &'static Control) -> impl IntoView {
             words: entry.aliases,
         })
         .collect();
-    let name = move || {
-        store.scenario().with(|scenario| match &scenario.model {
-            ModelChoice::Catalogue(id) => model_name(id),
-            ModelChoice::Preset(preset) => {
-                fill(store.text("model.changed"), &[("name", model_name(&preset.preset))])
-            }
-            ModelChoice::HfConfig { hf_config } => {
-                let kind = hf_config.get("model_type").and_then(serde_json::Value::as_str);
-                fill(store.text("model.imported"), &[("kind", kind.unwrap_or_default())])
-            }
-        })
-    };
+    let name = move || store.scenario().with(|scenario| model_name(store, &scenario.model));
     view! {
         <Row control>
             <Picker control choices name=Signal::derive(name)/>
@@ -45,15 +36,10 @@ pub fn ModelPicker(control: &'static Control) -> impl IntoView {
     }
 }
 
-/// The catalogue's name; the id itself when there is none.
-fn model_name(id: &str) -> String {
-    model::catalog::find(id).map_or_else(|| id.to_owned(), |entry| entry.name.to_owned())
-}
-
 #[component]
 pub fn DevicePicker(control: &'static Control) -> impl IntoView {
     let store = use_store();
-    let mut devices: Vec<_> = hardware::catalog::DEVICES.iter().collect();
+    let mut devices: Vec<_> = hardware::catalog::devices().collect();
     devices.sort_by_key(|device| group_order(device.segment));
     let choices = devices
         .into_iter()
@@ -66,10 +52,8 @@ pub fn DevicePicker(control: &'static Control) -> impl IntoView {
         })
         .collect();
     let name = move || {
-        store.scenario().with(|scenario| {
-            let id = &scenario.hardware.device;
-            hardware::catalog::find(id).map_or_else(|| id.clone(), |device| device.name.to_owned())
-        })
+        let id = store.scenario().with(|scenario| scenario.hardware.device.clone());
+        setting(store.locale.get(), control.field, &id.into())
     };
     view! {
         <Row control>
@@ -100,21 +84,23 @@ fn group_key(segment: Segment) -> &'static str {
 #[component]
 pub fn ModelFacts() -> impl IntoView {
     let store = use_store();
+    let shape = Memo::new(move |_| {
+        store.scenario().with(|scenario| own_shape(&scenario.model)).or_else(|| {
+            store.shown().with(|shown| shown.as_ref().map(|shown| shown.plan.model.clone()))
+        })
+    });
     let facts = move || {
-        store.shown().with(|shown| {
-            shown.as_ref().map(|shown| {
-                let (plan, params) = (&shown.plan, shown.report.params);
-                let params = params.map(|params| format_count(params.total as f64));
-                fill(
-                    store.text("model.facts"),
-                    &[
-                        ("params", params.unwrap_or_default()),
-                        ("layers", plan.model.layers.to_string()),
-                        ("hidden", plan.model.hidden.to_string()),
-                        ("heads", plan.model.attention.heads.to_string()),
-                        ("kv_heads", plan.model.attention.kv_heads.to_string()),
-                    ],
-                )
+        let template = store.text("model.facts");
+        shape.with(|shape| {
+            shape.as_ref().map(|shape| {
+                let values = [
+                    ("params", format_count(shape.total_params() as f64)),
+                    ("layers", shape.layers.to_string()),
+                    ("hidden", shape.hidden.to_string()),
+                    ("heads", shape.attention.heads.to_string()),
+                    ("kv_heads", shape.attention.kv_heads.to_string()),
+                ];
+                fill(template, &values)
             })
         })
     };
@@ -138,5 +124,16 @@ pub fn ModelFacts() -> impl IntoView {
             }}
         </ul>
         <ImportButton/>
+    }
+}
+
+/// The shape of a model that can be told without the rest of the scenario, which may have errors.
+fn own_shape(model: &ModelChoice) -> Option<ModelShape> {
+    match model {
+        ModelChoice::Catalogue(id) => model::catalog::find(id).map(|entry| entry.shape.clone()),
+        ModelChoice::HfConfig { hf_config } => {
+            hf_config::from_value(hf_config).ok().map(|read| read.shape)
+        }
+        ModelChoice::Preset(_) => None,
     }
 }

@@ -23,11 +23,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// True when every word of `query` is somewhere in its names.
-    fn matches(&self, query: &str) -> bool {
-        let own = format!("{} {} {} {}", self.id, self.name, self.group, self.words.join(" "))
-            .to_lowercase();
-        query.to_lowercase().split_whitespace().all(|word| own.contains(word))
+    /// Everything that finds it, in lower case.
+    fn own_words(&self) -> String {
+        format!("{} {} {} {}", self.id, self.name, self.group, self.words.join(" ")).to_lowercase()
     }
 
     fn is_called(&self, query: &str) -> bool {
@@ -36,9 +34,19 @@ impl Choice {
     }
 }
 
-/// Which rows of `choices` a query leaves.
+/// Which rows of `choices` a query leaves: those with a word that begins with each of its words, or
+/// where there are none, those that contain them anywhere.
 fn found(choices: &[Choice], query: &str) -> Vec<usize> {
-    (0..choices.len()).filter(|&i| choices[i].matches(query)).collect()
+    let query = query.to_lowercase();
+    let own: Vec<String> = choices.iter().map(Choice::own_words).collect();
+    let rows = |matches: fn(&str, &str) -> bool| -> Vec<usize> {
+        let all = |own: &str| query.split_whitespace().all(|word| matches(own, word));
+        (0..own.len()).filter(|&i| all(&own[i])).collect()
+    };
+    let begins = rows(|own, word| {
+        own.split(|c: char| c.is_whitespace() || c == '-').any(|part| part.starts_with(word))
+    });
+    if begins.is_empty() { rows(|own, word| own.contains(word)) } else { begins }
 }
 
 /// The list with its box. `name` is what stands in the box while the list is closed.
@@ -196,7 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn every_word_must_be_found_somewhere() {
+    fn a_word_is_looked_for_at_the_beginning_of_words_first() {
+        let choices = [choice("qwen3-1.7b", "Qwen3 1.7B"), choice("qwen2.5-7b", "Qwen2.5 7B")];
+        assert_eq!(found(&choices, "qwen 7b"), [1]);
+        assert_eq!(found(&choices, ".7b"), [0]);
+    }
+
+    #[test]
+    fn every_word_must_be_found() {
         let choices = [choice("llama-2-7b", "Llama 2 7B"), choice("llama-2-70b", "Llama 2 70B")];
         assert_eq!(found(&choices, "7b"), [0]);
         assert_eq!(found(&choices, "META llama"), [0, 1]);

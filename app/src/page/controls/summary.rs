@@ -1,64 +1,61 @@
-//! One line for a closed section.
+//! One line for a closed section, from the scenario as it stands, possible or not.
 
 use crate::i18n::fill;
 use crate::state::Store;
 use crate::state::controls::Section;
 use crate::state::values::setting;
 use leptos::prelude::*;
-use sim_core::plan::Plan;
-use sim_core::quantity::format_count;
-use sim_core::report::ParamsReport;
+use serde_json::{Value, json};
+use sim_core::scenario::{ModelChoice, Scenario};
 
 /// What the section says, in the reader's language.
 pub fn line(store: Store, section: Section) -> String {
-    let values = store.shown().with(|shown| {
-        shown.as_ref().map(|shown| values(store, section, &shown.plan, shown.report.params))
-    });
-    match values {
-        Some(values) => fill(store.text(&format!("summary.{}", section.name())), &values),
-        None => String::new(),
+    let template = store.text(&format!("summary.{}", section.name()));
+    let values = store.scenario().with(|scenario| values(store, section, scenario));
+    fill(template, &values)
+}
+
+fn values(store: Store, section: Section, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let (hardware, workload, strategy) =
+        (&scenario.hardware, &scenario.workload, &scenario.strategy);
+    let words = |field: &str, value: Value| setting(store.locale.get(), field, &value);
+    match section {
+        Section::Model => vec![("name", model_name(store, &scenario.model))],
+        Section::Hardware => vec![
+            ("count", hardware.devices_per_node.saturating_mul(hardware.nodes).to_string()),
+            ("name", words("hardware.device", json!(hardware.device))),
+        ],
+        Section::Job => vec![
+            ("sequence", workload.sequence.to_string()),
+            ("micro_batch", workload.micro_batch.to_string()),
+            ("optimizer", words("workload.optimizer", json!(workload.optimizer))),
+        ],
+        Section::Strategy => vec![
+            ("zero", strategy.zero.to_string()),
+            ("tp", strategy.tp.to_string()),
+            ("pp", strategy.pp.to_string()),
+        ],
+        Section::Precision => {
+            let gradients = workload.gradient_dtype.unwrap_or(workload.precision.compute());
+            vec![
+                ("precision", words("workload.precision", json!(workload.precision))),
+                ("gradients", words("workload.gradient_dtype", json!(gradients))),
+            ]
+        }
     }
 }
 
-fn values(
-    store: Store,
-    section: Section,
-    plan: &Plan,
-    params: Option<ParamsReport>,
-) -> Vec<(&'static str, String)> {
-    let choice = |field: &str, name: String| {
-        setting(store.locale.get(), field, &serde_json::Value::String(name))
-    };
-    let json_name = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    match section {
-        Section::Model => vec![
-            ("name", plan.model_name.clone()),
-            ("params", params.map(|p| format_count(p.total as f64)).unwrap_or_default()),
-        ],
-        Section::Hardware => vec![
-            ("count", (plan.devices_per_node * plan.nodes).to_string()),
-            ("name", plan.device.name.to_owned()),
-        ],
-        Section::Job => vec![
-            ("sequence", plan.sequence.to_string()),
-            ("micro_batch", plan.micro_batch.to_string()),
-            ("optimizer", choice("workload.optimizer", plan.optimizer.name().to_owned())),
-        ],
-        Section::Strategy => vec![
-            ("zero", plan.zero.to_string()),
-            ("dp", plan.dp.to_string()),
-            ("tp", plan.tp.to_string()),
-            ("pp", plan.pp.to_string()),
-        ],
-        Section::Precision => vec![
-            (
-                "precision",
-                choice("workload.precision", json_name(serde_json::json!(plan.precision))),
-            ),
-            (
-                "gradients",
-                choice("workload.gradient_dtype", json_name(serde_json::json!(plan.gradient_dtype))),
-            ),
-        ],
+/// The name of the model that a scenario chooses.
+pub fn model_name(store: Store, model: &ModelChoice) -> String {
+    let named = |id: &str| setting(store.locale.get(), "model", &json!(id));
+    match model {
+        ModelChoice::Catalogue(id) => named(id),
+        ModelChoice::Preset(preset) => {
+            fill(store.text("model.changed"), &[("name", named(&preset.preset))])
+        }
+        ModelChoice::HfConfig { hf_config } => {
+            let kind = hf_config.get("model_type").and_then(Value::as_str).unwrap_or_default();
+            fill(store.text("model.imported"), &[("kind", kind)])
+        }
     }
 }

@@ -16,7 +16,7 @@ pub struct Journey {
     pub run: fn(&mut Page, &str) -> Result<()>,
 }
 
-pub const ALL: &[Journey] = &[start::OPENS];
+pub const ALL: &[Journey] = &[start::OPENS, start::SAYS_WHEN_IT_CANNOT];
 
 /// How many journeys did what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,8 @@ pub fn run_all(url: &str, filter: &str, pictures: &Path) -> Result<Outcome> {
     let browser = Browser::launch()?;
     let start = Instant::now();
     let mut outcome = Outcome::default();
-    let chosen: Vec<&Journey> = ALL.iter().filter(|journey| journey.name.contains(filter)).collect();
+    let chosen: Vec<&Journey> =
+        ALL.iter().filter(|journey| journey.name.contains(filter)).collect();
     outcome.filtered_out = ALL.len() - chosen.len();
     println!("\nrunning {} journeys", chosen.len());
     let mut failures = Vec::new();

@@ -1,6 +1,11 @@
 //! Why a number is what it is: the formula, its symbols with their values, and the source.
 
+mod memory;
+mod time;
+
+use crate::formulas::Formula;
 use crate::report::Basis;
+use crate::simulation::Simulation;
 use crate::trace::Category;
 
 /// A value in an explanation, with what is needed to print it.
@@ -39,6 +44,9 @@ pub struct Explanation {
     pub symbols: Vec<Symbol>,
     /// What the formula gives.
     pub result: Value,
+    /// What is shown. It differs from the result where the formula counts what is kept and the
+    /// instant has more or less than that: the parts say what.
+    pub shown: Value,
     /// The paper or page, with the section.
     pub source: &'static str,
     pub basis: Basis,
@@ -58,4 +66,45 @@ pub enum Question {
     ExposedCommunication,
     /// What a device offers.
     Capacity,
+}
+
+impl Simulation {
+    /// Why a number is what it is; for memory at an instant, in seconds, or at the peak of the rank
+    /// class without one.
+    ///
+    /// A rank class that does not exist gives the explanation of the last one.
+    pub fn explain(&self, question: Question, at: Option<f64>) -> Explanation {
+        match question {
+            Question::Memory { class, category } => {
+                let last = self.trace.classes().len() - 1;
+                memory::explain(self, class.min(last), category, at)
+            }
+            _ => time::explain(self, question),
+        }
+    }
+}
+
+impl Explanation {
+    fn new(formula: &Formula, symbols: Vec<Symbol>, result: Value, shown: Value) -> Self {
+        Self {
+            formula: formula.id,
+            expression: formula.expression,
+            symbols,
+            result,
+            shown,
+            source: formula.source,
+            basis: formula.basis,
+            parts: Vec::new(),
+        }
+    }
+}
+
+/// A symbol with its value.
+fn symbol(symbol: &'static str, name: &'static str, value: Value) -> Symbol {
+    Symbol { symbol, name, value }
+}
+
+/// A counted symbol.
+fn count(text: &'static str, name: &'static str, value: u64) -> Symbol {
+    symbol(text, name, Value::Count(value as f64))
 }

@@ -1,0 +1,158 @@
+//! Explanations of a category of memory.
+
+use super::{Explanation, Symbol, Value, count, symbol};
+use crate::cost::CostModel;
+use crate::estimate::stage_parameters;
+use crate::formulas::{self, Formula};
+use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::operators::layer_tape;
+use crate::scenario::{Recompute, ScheduleName};
+use crate::simulation::Simulation;
+use crate::trace::Category;
+
+/// The explanation of a category of a rank class's memory.
+pub fn explain(
+    simulation: &Simulation,
+    class: usize,
+    category: Category,
+    at: Option<f64>,
+) -> Explanation {
+    let plan = &simulation.plan;
+    let shown = simulation.trace.breakdown_at(class, at)[category as usize] as f64;
+    let parameters = stage_parameters(plan, class);
+    let mut explanation = match category {
+        Category::Weights | Category::Gradients | Category::Optimizer => {
+            model_state(simulation, category, parameters, shown)
+        }
+        Category::Activations => activations(simulation, class, shown),
+        Category::Logits => logits(simulation, shown),
+        Category::Runtime => runtime(simulation),
+        Category::Fragmentation => fragmentation(simulation, class),
+        Category::Recompute | Category::KvCache | Category::Transient => Explanation::new(
+            &formulas::LIVE_TENSORS,
+            Vec::new(),
+            Value::Bytes(shown),
+            Value::Bytes(shown),
+        ),
+    };
+    explanation.parts = simulation
+        .trace
+        .live_at(class, category, at)
+        .into_iter()
+        .map(|(name, bytes)| (name, bytes as f64))
+        .collect();
+    explanation
+}
+
+fn model_state(
+    simulation: &Simulation,
+    category: Category,
+    parameters: u64,
+    shown: f64,
+) -> Explanation {
+    let plan = &simulation.plan;
+    let cost = CostModel::new(plan);
+    let bytes = cost.state_bytes();
+    let held = cost.model_states(parameters);
+    let (replicated, sharded, sharded_from, total): (&Formula, &Formula, u64, u64) = match category
+    {
+        Category::Weights => (&formulas::WEIGHTS, &formulas::WEIGHTS_SHARDED, 3, held.weights),
+        Category::Gradients => {
+            (&formulas::GRADIENTS, &formulas::GRADIENTS_SHARDED, 2, held.gradients)
+        }
+        _ => (&formulas::OPTIMIZER, &formulas::OPTIMIZER_SHARDED, 1, held.optimizer),
+    };
+    let mut symbols: Vec<Symbol> = match category {
+        Category::Weights => vec![number("s_w", "weight-bytes", bytes.weights)],
+        Category::Gradients => vec![number("s_g", "gradient-bytes", bytes.gradients)],
+        _ => {
+            let moments = bytes.optimizer.moments as f64
+                + bytes.optimizer.scale_block.map_or(0.0, |block| 8.0 / block as f64);
+            vec![
+                number("s_master", "master-bytes", bytes.optimizer.master),
+                symbol("s_moments", "moment-bytes", Value::Number(moments)),
+            ]
+        }
+    };
+    symbols.push(count("Ψ", "rank-parameters", parameters));
+    let is_sharded = plan.zero >= sharded_from && plan.dp > 1;
+    if is_sharded {
+        symbols.push(count("N_dp", "replicas", plan.dp));
+    }
+    let formula = if is_sharded { sharded } else { replicated };
+    Explanation::new(formula, symbols, Value::Bytes(total as f64), Value::Bytes(shown))
+}
+
+fn activations(simulation: &Simulation, class: usize, shown: f64) -> Explanation {
+    let plan = &simulation.plan;
+    let context = plan.context();
+    let tape = layer_tape(&plan.model, &context);
+    let per_token = match plan.recompute {
+        Recompute::Full => {
+            let input = tape.input.expect("a layer has an input");
+            tape.tensors[input.0].bytes
+        }
+        _ => tape.saved_bytes(),
+    } as f64
+        / context.tokens() as f64;
+    let layers = plan.stages[class].layers;
+    let in_flight = match plan.schedule {
+        ScheduleName::Gpipe => plan.micro_batches,
+        _ => plan.micro_batches.min(plan.pp - class as u64),
+    };
+    let kept = per_token * context.tokens() as f64 * layers as f64 * in_flight as f64;
+    let mut symbols = vec![
+        symbol("a", "saved-per-token-and-layer", Value::Bytes(per_token)),
+        count("b", "micro-batch", plan.micro_batch),
+        count("s", "sequence", plan.sequence),
+        count("L", "stage-layers", layers),
+    ];
+    let formula = if plan.pp > 1 {
+        symbols.push(count("m_live", "micro-batches-in-flight", in_flight));
+        &formulas::ACTIVATIONS_PIPELINE
+    } else {
+        &formulas::ACTIVATIONS
+    };
+    Explanation::new(formula, symbols, Value::Bytes(kept), Value::Bytes(shown))
+}
+
+fn logits(simulation: &Simulation, shown: f64) -> Explanation {
+    let plan = &simulation.plan;
+    let vocabulary = plan.model.vocab.div_ceil(plan.tp);
+    let elements = (plan.micro_batch * plan.sequence * vocabulary) as f64;
+    let symbols = vec![
+        symbol("w", "live-bytes-per-logit", Value::Number(shown / elements)),
+        count("b", "micro-batch", plan.micro_batch),
+        count("s", "sequence", plan.sequence),
+        count("V", "rank-vocabulary", vocabulary),
+    ];
+    Explanation::new(&formulas::LOGITS, symbols, Value::Bytes(shown), Value::Bytes(shown))
+}
+
+fn runtime(simulation: &Simulation) -> Explanation {
+    let runtime = runtime_memory(simulation.plan.devices());
+    let mebibytes = |id: &str| {
+        let found = runtime.assumptions.iter().find(|assumption| assumption.id == id);
+        Value::Bytes(found.map_or(0.0, |assumption| assumption.value * 1_048_576.0))
+    };
+    let symbols = vec![
+        symbol("M_context", "context", mebibytes("cuda-context")),
+        symbol("M_NCCL", "communicators", mebibytes("nccl-buffers")),
+    ];
+    let bytes = Value::Bytes(runtime.bytes.get());
+    Explanation::new(&formulas::RUNTIME, symbols, bytes, bytes)
+}
+
+fn fragmentation(simulation: &Simulation, class: usize) -> Explanation {
+    let allocated = simulation.trace.memory(class).peak_bytes() as f64;
+    let result = Value::Bytes(allocated / FRAGMENTATION.value - allocated);
+    let symbols = vec![
+        symbol("M_alloc", "allocated-peak", Value::Bytes(allocated)),
+        symbol("φ", "allocated-share", Value::Number(FRAGMENTATION.value)),
+    ];
+    Explanation::new(&formulas::FRAGMENTATION, symbols, result, result)
+}
+
+fn number(text: &'static str, name: &'static str, value: u64) -> Symbol {
+    symbol(text, name, Value::Number(value as f64))
+}

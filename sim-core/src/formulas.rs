@@ -1,0 +1,101 @@
+//! The formulas that explanations quote: one list for the page, the tests and docs/formulas.md.
+
+use crate::report::Basis;
+
+/// A formula with its source. Its title is the text `formula.<id>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula {
+    pub id: &'static str,
+    pub expression: &'static str,
+    pub source: &'static str,
+    pub basis: Basis,
+}
+
+macro_rules! formulas {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $expression:literal, $basis:ident, $source:literal;)+) => {
+        $(
+            $(#[$doc])*
+            pub const $name: Formula = Formula {
+                id: $id,
+                expression: $expression,
+                source: $source,
+                basis: Basis::$basis,
+            };
+        )+
+
+        /// All of them, in the order of docs/formulas.md.
+        pub const ALL: &[Formula] = &[$($name),+];
+    };
+}
+
+formulas! {
+    /// Weights, whole on every replica.
+    WEIGHTS = "weights", "s_w · Ψ", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §3.1";
+    /// Weights under ZeRO-3.
+    WEIGHTS_SHARDED = "weights-sharded", "s_w · ⌈Ψ / N_dp⌉", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.3";
+    /// Gradients, whole on every replica.
+    GRADIENTS = "gradients", "s_g · Ψ", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §3.1";
+    /// Gradients under ZeRO-2 and 3.
+    GRADIENTS_SHARDED = "gradients-sharded", "s_g · ⌈Ψ / N_dp⌉", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.2";
+    /// Optimizer states, whole on every replica.
+    OPTIMIZER = "optimizer", "(s_master + s_moments) · Ψ", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §3.1; Micikevicius et al. 2018, §3.1";
+    /// Optimizer states under ZeRO-1 to 3.
+    OPTIMIZER_SHARDED = "optimizer-sharded", "(s_master + s_moments) · ⌈Ψ / N_dp⌉", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.1";
+    /// What forward keeps for backward.
+    ACTIVATIONS = "activations", "a · b · s · L", Published,
+        "sum over the operator list; for GPT layers Korthikanti et al. 2022, §4";
+    /// What forward keeps on a pipeline stage.
+    ACTIVATIONS_PIPELINE = "activations-pipeline", "a · b · s · L · m_live", Published,
+        "sum over the operator list; Narayanan et al. 2021 (SC21), §2.2";
+    /// Logits, their fp32 copy, log-probabilities and gradients.
+    LOGITS = "logits", "w · b · s · V", Published,
+        "sum over the operator list; PyTorch's cross-entropy works in fp32";
+    /// A sum without a shorter form.
+    LIVE_TENSORS = "live-tensors", "Σ live tensors", Published,
+        "the trace: every allocation that has not been freed at this instant";
+    /// Memory of the software itself.
+    RUNTIME = "runtime", "M_context + M_NCCL", Assumed,
+        "NCCL buffers: ai-dynamo/aiconfigurator; CUDA context: assumed";
+    /// Reserved and not allocated.
+    FRAGMENTATION = "fragmentation", "M_alloc / φ − M_alloc", Published,
+        "SimuMax 1.2, reserve factor of its memory model";
+    /// What the device offers.
+    CAPACITY = "capacity", "M_smi", Published,
+        "total memory as nvidia-smi reports it";
+    /// The length of the step.
+    STEP_TIME = "step-time", "t_compute + t_exposed + t_idle", Assumed,
+        "the trace of the first rank; operators priced by a roofline";
+    /// Throughput.
+    TOKENS_PER_SECOND = "tokens-per-second", "B · s / t_step", Assumed,
+        "definition";
+    /// Model FLOP utilization.
+    MFU = "mfu", "F_model / (t_step · N · P)", Assumed,
+        "Chowdhery et al. 2022 (PaLM), Appendix B: attention over the full square, no recomputation";
+    /// Share of waiting in a pipeline.
+    BUBBLE = "bubble", "(p − 1) / (m + p − 1)", Published,
+        "Huang et al. 2019 (GPipe), §2.3; Narayanan et al. 2021 (SC21), §2.2";
+    /// Communication that nothing hides.
+    EXPOSED_COMMUNICATION = "exposed-communication", "t_busy − t_compute", Assumed,
+        "the trace of the first rank: time with communication and without computation";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_formula_stands_in_the_documentation() {
+        let page = include_str!("../../docs/formulas.md");
+        for formula in ALL {
+            for part in [formula.id, formula.expression, formula.source] {
+                assert!(page.contains(part), "docs/formulas.md lacks `{part}`");
+            }
+        }
+    }
+}

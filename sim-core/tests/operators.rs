@@ -1,0 +1,92 @@
+//! What the operator list saves for backward, against published formulas and real traces.
+
+use sim_core::model::{Activation, ModelShape, catalog};
+use sim_core::operators::{Context, Kernels, Tape, head_tape, layer_tape};
+use sim_core::precision::Precision;
+use sim_core::scenario::{AttentionKernel, Framework};
+
+/// The shape of Korthikanti et al. 2022, Table 3: GPT with 4·h wide MLPs.
+fn gpt(hidden: u64, heads: u64) -> ModelShape {
+    let mut shape = catalog::find("gpt3-175b").expect("in the catalogue").shape.clone();
+    shape.hidden = hidden;
+    shape.attention.heads = heads;
+    shape.attention.kv_heads = heads;
+    shape.attention.head_dim = hidden / heads;
+    shape.mlp.ffn = 4 * hidden;
+    shape.mlp.activation = Activation::Gelu;
+    shape
+}
+
+fn megatron(batch: u64, tp: u64, sequence_parallel: bool) -> Context {
+    Context {
+        batch,
+        sequence: 2048,
+        tp,
+        sequence_parallel,
+        attention: AttentionKernel::Eager,
+        dropout: true,
+        kernels: Kernels::of(Framework::Megatron, false),
+        ..Context::new(2048, Precision::Fp16Mixed)
+    }
+}
+
+/// Saved bytes without the norms' statistics (mean and deviation of each token), which the paper
+/// leaves out.
+fn without_statistics(tape: &Tape) -> f64 {
+    let statistics: u64 = tape
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.name == "norm-statistics")
+        .map(|tensor| tensor.bytes)
+        .sum();
+    (tape.saved_bytes() - statistics) as f64
+}
+
+#[test]
+fn a_gpt_layer_saves_what_korthikanti_counts() {
+    for (hidden, heads) in [(6144, 64), (12_288, 96), (20_480, 128), (25_600, 160)] {
+        let (b, s, h, a) = (4.0, 2048.0, hidden as f64, heads as f64);
+        let shape = gpt(hidden, heads);
+        let saved =
+            |tp, sp| without_statistics(&layer_tape(&shape, &megatron(4, tp, sp)));
+        // Equations 1, 2 and 4.
+        let close = |got: f64, formula: f64| assert!((got - formula).abs() < 0.5, "{got} {formula}");
+        close(saved(1, false), s * b * h * (34.0 + 5.0 * a * s / h));
+        let t = 8.0;
+        close(saved(8, false), s * b * h * (10.0 + 24.0 / t + 5.0 * a * s / (h * t)));
+        close(saved(8, true), s * b * h / t * (34.0 + 5.0 * a * s / h));
+    }
+}
+
+/// Per token and layer, as PyTorch allocates it for Hugging Face's modules in bfloat16 with fused
+/// attention: 8·f + 24·h and the statistics of attention and of two norms.
+#[test]
+fn a_llama_2_7b_layer_keeps_186504_bytes_a_token() {
+    let shape = &catalog::find("llama-2-7b").expect("in the catalogue").shape;
+    let context = Context::new(1024, Precision::Bf16Pure);
+    let per_token = layer_tape(shape, &context).saved_bytes() / 1024;
+    assert_eq!(per_token, 186_504);
+    assert_eq!(per_token, 8 * 11_008 + 24 * 4096 + 136);
+}
+
+/// Grouped-query attention keeps its keys and values once, not once per query head.
+#[test]
+fn a_llama_3_8b_layer_keeps_200840_bytes_a_token() {
+    let shape = &catalog::find("llama-3-8b").expect("in the catalogue").shape;
+    let context = Context::new(1024, Precision::Bf16Pure);
+    assert_eq!(layer_tape(shape, &context).saved_bytes() / 1024, 200_840);
+}
+
+/// Matrix products of forward are twice the parameters of the matrices, and attention's two
+/// products see half of the square.
+#[test]
+fn forward_flops_follow_from_the_matrices() {
+    let shape = &catalog::find("llama-2-7b").expect("in the catalogue").shape;
+    let context = Context::new(2048, Precision::Bf16Mixed);
+    let tokens = 2048.0;
+    let matrices = 2.0 * tokens * shape.params().layer.matrices() as f64;
+    let attention = 4.0 * 4096.0 * tokens * tokens / 2.0;
+    assert_eq!(layer_tape(shape, &context).forward_flops(), matrices + attention);
+    let head = head_tape(shape, &context).forward_flops();
+    assert_eq!(head, 2.0 * tokens * 4096.0 * 32_000.0);
+}
