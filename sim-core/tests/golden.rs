@@ -1,6 +1,8 @@
 //! Reports of all presets: a change of a number is seen and explained in its commit.
 //! `UPDATE_EXPECT=1 cargo test -p sim-core --test golden` rewrites them.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use expect_test::expect_file;
 use sim_core::report;
 

@@ -1,5 +1,7 @@
 //! Architecture: which module may import which, with the reason; and what a pure core must not use.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a module imports its own or a lower layer.

@@ -1,5 +1,7 @@
 //! Model states of real scenarios, to the byte, and that the trace holds exactly them.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use sim_core::report::Report;
 use sim_core::scenario::{Edit, Scenario};
 use sim_core::trace::Category;

@@ -1,5 +1,7 @@
 //! What the operator list saves for backward, against published formulas and real traces.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use sim_core::model::{Activation, ModelShape, catalog};
 use sim_core::operators::{Context, Kernels, Tape, head_tape, layer_tape};
 use sim_core::precision::Precision;

@@ -1,5 +1,7 @@
 //! Properties that hold for any scenario.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 use proptest::prelude::*;
 use sim_core::scenario::Scenario;
 use sim_core::trace::{Category, LaneKind};

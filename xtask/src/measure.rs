@@ -114,6 +114,8 @@ pub fn latency(workspace: &Workspace, options: &LatencyOptions) -> Result<()> {
 
 /// The page that the options name: one that is served already, or a new build.
 fn open(workspace: &Workspace, target: &Target) -> Result<Opened> {
+    // Before the minutes of building.
+    e2e::find_chromium()?;
     if let Some(url) = &target.url {
         return Ok(Opened { url: url.clone(), _server: None });
     }

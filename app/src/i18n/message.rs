@@ -10,6 +10,8 @@ pub enum Part {
     Text(String),
     /// A text of its own.
     Key(String),
+    /// A sentence of its own.
+    Message(Box<Message>),
 }
 
 /// A sentence by key.
@@ -38,6 +40,13 @@ impl Message {
         self
     }
 
+    /// Fills `{name}` with a sentence.
+    #[must_use]
+    pub fn with_message(mut self, name: &'static str, message: Message) -> Self {
+        self.parts.push((name, Part::Message(Box::new(message))));
+        self
+    }
+
     /// What it is about: the first part of its key.
     pub fn topic(&self) -> &str {
         self.key.split('.').next().unwrap_or(&self.key)
@@ -45,14 +54,29 @@ impl Message {
 
     /// The sentence in a language.
     pub fn render(&self, locale: Locale) -> String {
-        let values: Vec<(&str, &str)> = self
-            .parts
-            .iter()
-            .map(|(name, part)| match part {
-                Part::Text(value) => (*name, value.as_str()),
-                Part::Key(key) => (*name, find(locale, key).unwrap_or(key)),
-            })
-            .collect();
+        let words = |part: &Part| match part {
+            Part::Text(value) => value.clone(),
+            Part::Key(key) => find(locale, key).unwrap_or(key).to_owned(),
+            Part::Message(message) => message.render(locale),
+        };
+        let values: Vec<_> = self.parts.iter().map(|(name, part)| (*name, words(part))).collect();
         fill(text(locale, &self.key), &values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_nest() {
+        let reason = Message::new("import.missing").with("field", "n_layer");
+        let message =
+            Message::new("import.refused").with("name", "a.json").with_message("reason", reason);
+        assert_eq!(message.topic(), "import");
+        assert_eq!(
+            message.render(Locale::En),
+            "a.json: “n_layer” is missing. Nothing has changed."
+        );
     }
 }

@@ -18,7 +18,8 @@ static CHINESE: LazyLock<Table> =
     LazyLock::new(|| Table::parse(include_str!("../../../public/locales/zh-CN.txt")));
 
 /// The languages of the switch, each named in itself.
-pub const LOCALES: [(Locale, &str); 2] = [(Locale::ZhCn, "language.zh-CN"), (Locale::En, "language.en")];
+pub const LOCALES: [(Locale, &str); 2] =
+    [(Locale::ZhCn, "language.zh-CN"), (Locale::En, "language.en")];
 
 /// The text of a key: in `locale`, else in English, else the key itself.
 pub fn text(locale: Locale, key: &str) -> &'static str {

@@ -75,11 +75,27 @@ fn scenarios() -> Vec<Scenario> {
             &[("workload.attention", "eager".into()), ("workload.dropout", true.into())],
             &[("strategy.recompute", "selective".into()), ("workload.attention", "eager".into())],
             &[("strategy.tp", 2.into())],
-            &[("strategy.tp", 2.into()), ("strategy.sequence_parallel", true.into()), ("workload.dropout", true.into())],
+            &[
+                ("strategy.tp", 2.into()),
+                ("strategy.sequence_parallel", true.into()),
+                ("workload.dropout", true.into()),
+            ],
             &[("strategy.pp", 2.into()), ("strategy.tp", 2.into()), ("strategy.zero", 1.into())],
-            &[("strategy.pp", 4.into()), ("strategy.schedule", "gpipe".into()), ("strategy.recompute", "full".into())],
-            &[("workload.precision", "bf16-pure".into()), ("workload.framework", "pytorch".into()), ("workload.compile", true.into())],
-            &[("workload.precision", "fp16-mixed".into()), ("workload.framework", "megatron".into()), ("workload.gradient_dtype", "fp32".into())],
+            &[
+                ("strategy.pp", 4.into()),
+                ("strategy.schedule", "gpipe".into()),
+                ("strategy.recompute", "full".into()),
+            ],
+            &[
+                ("workload.precision", "bf16-pure".into()),
+                ("workload.framework", "pytorch".into()),
+                ("workload.compile", true.into()),
+            ],
+            &[
+                ("workload.precision", "fp16-mixed".into()),
+                ("workload.framework", "megatron".into()),
+                ("workload.gradient_dtype", "fp32".into()),
+            ],
         ];
         for edits in options {
             let edits: Vec<_> = edits.iter().map(|(f, v)| Edit::new(*f, v.clone())).collect();

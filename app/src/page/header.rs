@@ -114,8 +114,7 @@ fn ShareButton() -> impl IntoView {
             }
         });
     };
-    let shape =
-        Signal::derive(move || if copied.get() { Shape::Check } else { Shape::Share });
+    let shape = Signal::derive(move || if copied.get() { Shape::Check } else { Shape::Share });
     view! {
         <button class="share" data-testid="share" on:click=share>
             <Icon shape/>

@@ -4,9 +4,9 @@ use super::icon::{Icon, Shape};
 use crate::i18n::Message;
 use crate::platform::document;
 use crate::platform::files::{self, Hover, PickedFile};
+use crate::state::findings::issue_message;
 use crate::state::import::{self, Imported};
 use crate::state::notice::Tone;
-use crate::state::store::issue_message;
 use crate::state::{Store, use_store};
 use leptos::ev;
 use leptos::prelude::*;
@@ -64,12 +64,12 @@ pub fn DropTarget() -> impl IntoView {
 fn take(store: Store, file: PickedFile) {
     let name = file.name();
     if let Some(refusal) = import::too_large(file.bytes()) {
-        store.notify(Tone::Refused, refusal.with("name", name));
+        refuse(store, &name, refusal);
         return;
     }
     file.read(move |read| match read {
         Ok(bytes) => apply(store, &name, &bytes),
-        Err(_) => store.notify(Tone::Refused, Message::new("import.unreadable").with("name", name)),
+        Err(_) => refuse(store, &name, Message::new("import.unreadable")),
     });
 }
 
@@ -81,8 +81,13 @@ fn apply(store: Store, name: &str, bytes: &[u8]) {
             store.replace(scenario, "import");
             store.notify(Tone::Done, Message::new("import.done").with("name", name));
         }
-        Err(refusal) => store.notify(Tone::Refused, refusal.with("name", name)),
+        Err(refusal) => refuse(store, name, refusal),
     }
+}
+
+fn refuse(store: Store, name: &str, reason: Message) {
+    let sentence = Message::new("import.refused").with("name", name).with_message("reason", reason);
+    store.notify(Tone::Refused, sentence);
 }
 
 fn read(current: &Scenario, bytes: &[u8]) -> Result<Scenario, Message> {
@@ -90,16 +95,16 @@ fn read(current: &Scenario, bytes: &[u8]) -> Result<Scenario, Message> {
         Imported::Scenario(scenario) => Ok(*scenario),
         Imported::Model(config) => {
             let model = Edit::new("model", serde_json::json!({ "hf_config": config }));
-            let scenario = current
-                .edited(&model)
-                .map_err(|_| Message::new("import.not-an-object").with_key("found", "json.Object"))?;
+            let scenario = current.edited(&model).map_err(|_| {
+                Message::new("import.not-an-object").with_key("found", "json.Object")
+            })?;
             let refused = sim_core::simulate(&scenario).err().unwrap_or_default();
             let of_the_model = refused.into_iter().find(|issue| {
                 issue.severity == Severity::Error
                     && (issue.field == "model" || issue.field.starts_with("model."))
             });
             match of_the_model {
-                Some(issue) => Err(issue_message(&issue)),
+                Some(issue) => Err(issue_message(&issue, &scenario)),
                 None => Ok(scenario),
             }
         }

@@ -1,7 +1,6 @@
 //! Why nothing can be computed, and what is worth knowing: each finding with its ways out.
 
 use crate::state::edit_words::edit_words;
-use crate::state::store::issue_message;
 use crate::state::use_store;
 use leptos::prelude::*;
 use sim_core::issue::{Issue, IssueCode, Severity};
@@ -14,7 +13,7 @@ const WAYS_OUT: usize = 3;
 #[component]
 pub fn Errors() -> impl IntoView {
     let store = use_store();
-    let errors = Memo::new(move |_| of(store.issues(), true));
+    let errors = Memo::new(move |_| store.issues().with(|issues| of(issues, true)));
     let held = Memo::new(move |_| store.held_reasons());
     let held_rows = move || {
         held.get()
@@ -42,10 +41,9 @@ pub fn Errors() -> impl IntoView {
 #[component]
 pub fn Remarks() -> impl IntoView {
     let store = use_store();
-    let remarks = Memo::new(move |_| of(store.issues(), false));
-    let rows = move || {
-        remarks.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()
-    };
+    let remarks = Memo::new(move |_| store.issues().with(|issues| of(issues, false)));
+    let rows =
+        move || remarks.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view();
     view! {
         <Show when=move || !remarks.with(Vec::is_empty)>
             <section class="remarks" data-testid="remarks">
@@ -57,26 +55,27 @@ pub fn Remarks() -> impl IntoView {
 }
 
 /// The errors, or everything else. That it does not fit is the verdict's to say.
-fn of(issues: Vec<Issue>, errors: bool) -> Vec<Issue> {
+fn of(issues: &[Issue], errors: bool) -> Vec<Issue> {
     issues
-        .into_iter()
+        .iter()
         .filter(|issue| (issue.severity == Severity::Error) == errors)
         .filter(|issue| issue.code != IssueCode::DoesNotFit)
+        .cloned()
         .collect()
 }
 
 #[component]
 fn IssueRow(issue: Issue) -> impl IntoView {
     let store = use_store();
-    let message = issue_message(&issue);
+    let said = issue.clone();
     let class = match issue.severity {
         Severity::Error => "issue error",
         Severity::Warning => "issue warning",
         Severity::Note => "issue note",
     };
     view! {
-        <li class=class data-code=issue.code.name() data-field=issue.field>
-            <span>{move || store.say(&message)}</span>
+        <li class=class data-code=issue.code.name() data-field=issue.field.clone()>
+            <span>{move || store.say_issue(&said)}</span>
             <WaysOut edits=issue.ways_out/>
         </li>
     }

@@ -15,3 +15,6 @@ mod why;
 mod wiring;
 
 pub use explore::App;
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,8 @@ pub fn VerdictLine() -> impl IntoView {
     };
     let shape = Signal::derive(move || if fits.get() { Shape::Check } else { Shape::Cross });
     let why_memory = move |_| {
-        let question = store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));
+        let question =
+            store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));
         store.selected.set(question);
     };
     view! {

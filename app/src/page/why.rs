@@ -2,7 +2,7 @@
 
 use super::icon::{Icon, Shape};
 use super::verdict::basis_name;
-use crate::i18n::{find, fill, text};
+use crate::i18n::{fill, find, text};
 use crate::state::formula::substituted;
 use crate::state::use_store;
 use crate::state::values::{in_formula, in_words};
@@ -40,9 +40,8 @@ pub fn Why() -> impl IntoView {
             shown.as_deref().zip(question.get()).and_then(|(shown, q)| class_name(locale, shown, q))
         })
     };
-    let result = move || {
-        explanation.with(|e| e.as_ref().map(|e| in_words(e.shown, store.unit.get())))
-    };
+    let result =
+        move || explanation.with(|e| e.as_ref().map(|e| in_words(e.shown, store.unit.get())));
     let instant = move || {
         store.text(if store.cursor.get().is_some() { "why.at-cursor" } else { "why.at-peak" })
     };
@@ -52,6 +51,10 @@ pub fn Why() -> impl IntoView {
     };
     let is_memory = move || matches!(question.get(), Some(Question::Memory { .. }));
     let locate = move |_| {
+        if store.cursor.get_untracked().is_some() {
+            store.cursor.set(None);
+            return;
+        }
         store.cursor.set(store.shown().with_untracked(|shown| {
             let class = match question.get_untracked()? {
                 Question::Memory { class, .. } => class,
@@ -82,7 +85,10 @@ pub fn Why() -> impl IntoView {
                     {instant}
                     <button class="link" data-testid="locate-peak" on:click=locate>
                         <Icon shape=Shape::Locate/>
-                        {move || store.text("why.locate")}
+                        {move || {
+                            let held = store.cursor.get().is_some();
+                            store.text(if held { "why.release" } else { "why.locate" })
+                        }}
                     </button>
                 </p>
             </Show>
@@ -133,10 +139,8 @@ fn Body(explanation: Explanation) -> impl IntoView {
     let result = explanation.result;
     let with_numbers = move || {
         let unit = store.unit.get();
-        let values: Vec<_> = symbols
-            .iter()
-            .map(|symbol| (symbol.symbol, in_formula(symbol.value, unit)))
-            .collect();
+        let values: Vec<_> =
+            symbols.iter().map(|symbol| (symbol.symbol, in_formula(symbol.value, unit))).collect();
         format!("= {}", substituted(expression, &values))
     };
     let rows = explanation

@@ -20,7 +20,8 @@ pub fn cleared(canvas: HtmlCanvasElement, width: i32, height: i32) -> Option<Can
     let device = |size: i32| (f64::from(size.max(1)) * pixel_ratio()).round() as u32;
     let (device_width, device_height) = (device(width), device(height));
     if (canvas.width(), canvas.height()) == (device_width, device_height) {
-        let context = canvas.get_context("2d").ok()??.dyn_into::<CanvasRenderingContext2d>().ok()?;
+        let context =
+            canvas.get_context("2d").ok()??.dyn_into::<CanvasRenderingContext2d>().ok()?;
         context.clear_rect(0.0, 0.0, f64::from(device_width), f64::from(device_height));
     } else {
         // Setting a size empties the canvas as well.
@@ -88,8 +89,7 @@ impl Drop for Watch {
 /// Calls `act` with the width of `element` in pixels, now and whenever it changes.
 pub fn watch_width(element: &Element, act: impl Fn(f64) + 'static) -> Option<Watch> {
     let target = element.clone();
-    let closure =
-        Closure::<dyn Fn()>::new(move || act(target.get_bounding_client_rect().width()));
+    let closure = Closure::<dyn Fn()>::new(move || act(target.get_bounding_client_rect().width()));
     let observer = ResizeObserver::new(closure.as_ref().unchecked_ref()).ok()?;
     observer.observe(element);
     // The closure lives as long as what it is called by.

@@ -2,7 +2,10 @@
 //!
 //! The page and the tests go over this list; a control is added by listing it.
 
-use sim_core::scenario::{AttentionKernel, Framework, ModelChoice, Optimizer, OptimizerImplementation, Recompute, Scenario};
+use sim_core::scenario::{
+    AttentionKernel, Framework, ModelChoice, Optimizer, OptimizerImplementation, Recompute,
+    Scenario,
+};
 
 /// The five sections of the left column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,10 +124,7 @@ pub const CONTROLS: &[Control] = &[
     basic(
         Section::Job,
         "workload.attention",
-        Kind::Choice(&[
-            Some(AttentionKernel::Flash.name()),
-            Some(AttentionKernel::Eager.name()),
-        ]),
+        Kind::Choice(&[Some(AttentionKernel::Flash.name()), Some(AttentionKernel::Eager.name())]),
     ),
     expert(Section::Job, "workload.gradient_accumulation", Kind::OptionalNumber(GLOBAL_BATCHES)),
     expert(Section::Job, "workload.dropout", Kind::Toggle),
@@ -154,11 +154,7 @@ pub const CONTROLS: &[Control] = &[
     }),
     basic(Section::Strategy, "strategy.pp", Kind::Number(POWERS_TO_64)),
     when(
-        basic(
-            Section::Strategy,
-            "strategy.schedule",
-            Kind::Choice(&[Some("1f1b"), Some("gpipe")]),
-        ),
+        basic(Section::Strategy, "strategy.schedule", Kind::Choice(&[Some("1f1b"), Some("gpipe")])),
         |scenario| scenario.strategy.pp > 1,
     ),
     basic(
@@ -240,7 +236,8 @@ mod tests {
         for control in CONTROLS {
             let Kind::Choice(names) = control.kind else { continue };
             for &name in names {
-                let edited = scenario().edited(&Edit::new(control.field, name)).expect("it is listed");
+                let edited =
+                    scenario().edited(&Edit::new(control.field, name)).expect("it is listed");
                 let refused = sim_core::simulate(&edited).err().unwrap_or_default();
                 assert!(
                     refused.iter().all(|issue| issue.code != IssueCode::NotSupported),
@@ -260,7 +257,10 @@ mod tests {
             for control in CONTROLS {
                 let field = control.field;
                 assert!(find(locale, &format!("field.{field}")).is_some(), "field.{field}");
-                assert!(find(locale, &format!("field.{field}.help")).is_some(), "field.{field}.help");
+                assert!(
+                    find(locale, &format!("field.{field}.help")).is_some(),
+                    "field.{field}.help"
+                );
                 if let Kind::Choice(names) = control.kind {
                     for name in names.iter().flatten() {
                         let key = format!("choice.{field}.{name}");

@@ -9,9 +9,8 @@ use sim_core::scenario::Edit;
 /// One change.
 pub fn edit_words(locale: Locale, edit: &Edit) -> String {
     let value = setting(locale, &edit.field, &edit.value);
-    let of_value = edit.value.as_str().and_then(|name| {
-        find(locale, &format!("edit.{}.{name}", edit.field))
-    });
+    let of_value =
+        edit.value.as_str().and_then(|name| find(locale, &format!("edit.{}.{name}", edit.field)));
     match of_value.or_else(|| find(locale, &format!("edit.{}", edit.field))) {
         Some(template) => fill(template, &[("value", value)]),
         None => {

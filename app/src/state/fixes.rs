@@ -39,7 +39,9 @@ impl Search {
         if strategy.recompute == Recompute::None {
             families.push(vec![vec![recompute("selective")], vec![recompute("full")]]);
         }
-        families.push(halvings(scenario.workload.micro_batch).map(|size| vec![micro_batch(size)]).collect());
+        families.push(
+            halvings(scenario.workload.micro_batch).map(|size| vec![micro_batch(size)]).collect(),
+        );
         families.push(
             [2, 4, 8]
                 .into_iter()
@@ -55,14 +57,18 @@ impl Search {
         }
         families.push(more_devices(scenario));
         families.push(
-            larger_devices.iter().map(|device| vec![Edit::new("hardware.device", *device)]).collect(),
+            larger_devices
+                .iter()
+                .map(|device| vec![Edit::new("hardware.device", *device)])
+                .collect(),
         );
         families.push(
             [2, 4, 8]
                 .into_iter()
                 .filter(|&count| count > hardware.devices_per_node)
                 .flat_map(|count| {
-                    let split = [devices(count), derived_replicas(), Edit::new("strategy.tp", count)];
+                    let split =
+                        [devices(count), derived_replicas(), Edit::new("strategy.tp", count)];
                     [split.to_vec(), [&split[..], &[recompute("full")]].concat()]
                 })
                 .collect(),
@@ -71,15 +77,24 @@ impl Search {
             larger_devices
                 .iter()
                 .flat_map(|device| {
-                    [2, 4, 8].into_iter().filter(|&count| count > hardware.devices_per_node).map(|count| {
-                        vec![Edit::new("hardware.device", *device), devices(count), derived_replicas(), zero(3)]
-                    })
+                    [2, 4, 8].into_iter().filter(|&count| count > hardware.devices_per_node).map(
+                        |count| {
+                            vec![
+                                Edit::new("hardware.device", *device),
+                                devices(count),
+                                derived_replicas(),
+                                zero(3),
+                            ]
+                        },
+                    )
                 })
                 .collect(),
         );
         let families = families
             .into_iter()
-            .map(|family| family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect())
+            .map(|family| {
+                family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect()
+            })
             .collect();
         Self { families, found: Vec::new() }
     }
@@ -214,7 +229,11 @@ mod tests {
 
     #[test]
     fn a_search_without_success_ends() {
-        let search = Search::new(&scenario(serde_json::json!({ "zero": 3, "recompute": "full" }), 1), 1, &["h100-sxm"]);
+        let search = Search::new(
+            &scenario(serde_json::json!({ "zero": 3, "recompute": "full" }), 1),
+            1,
+            &["h100-sxm"],
+        );
         assert_eq!(run(search, |_| false), Vec::<Vec<Edit>>::new());
     }
 

@@ -96,7 +96,10 @@ mod tests {
         history.record(0, "sequence", 0.0);
         history.record(1, "sequence", 5000.0);
         history.record(2, "zero", 5001.0);
-        assert_eq!((history.undo(3), history.undo(2), history.undo(1)), (Some(2), Some(1), Some(0)));
+        assert_eq!(
+            (history.undo(3), history.undo(2), history.undo(1)),
+            (Some(2), Some(1), Some(0))
+        );
     }
 
     #[test]

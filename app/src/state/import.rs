@@ -46,9 +46,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Message> {
 
 /// The sentence for a file that is too large to be read at all.
 pub fn too_large(bytes: f64) -> Option<Message> {
-    (bytes > MAX_BYTES as f64).then(|| {
-        Message::new("import.too-large").with("bytes", bytes).with("limit", MAX_BYTES)
-    })
+    (bytes > MAX_BYTES as f64)
+        .then(|| Message::new("import.too-large").with("bytes", bytes).with("limit", MAX_BYTES))
 }
 
 fn scenario_refusal(error: &ScenarioError) -> Message {
@@ -153,7 +152,7 @@ mod tests {
         let moe = br#"{"model_type":"mixtral","num_local_experts":8}"#;
         let refused = read(moe).expect_err("experts are refused");
         for locale in [Locale::En, Locale::ZhCn] {
-            let sentence = refused.clone().with("name", "config.json").render(locale);
+            let sentence = refused.render(locale);
             assert!(!sentence.contains('{'), "{sentence}");
             assert!(sentence.contains("mixtral") || sentence.contains("num_local_experts"));
         }
@@ -164,8 +163,7 @@ mod tests {
         for bytes in [&b"\xff\xfe"[..], b"", b"[1]", b"{", b"\0\0\0", b"{\"a\":", b"NaN"] {
             let refused = read(bytes).expect_err("it is no config.json");
             assert_eq!(refused.topic(), "import");
-            let sentence = refused.with("name", "x.json").render(Locale::En);
-            assert!(!sentence.contains(['{', '}']) || sentence.contains("JSON"), "{sentence}");
+            let sentence = refused.render(Locale::En);
             assert!(!sentence.starts_with("import."), "{sentence}");
         }
     }

@@ -79,22 +79,28 @@ pub fn decode(hash: &str) -> Result<Option<Scenario>, LinkError> {
     let mut tree = base();
     for pair in pairs {
         let (path, text) = pair.split_once('=').ok_or(LinkError::Unreadable)?;
-        let text =
-            percent_decode_str(text).decode_utf8().map_err(|_| LinkError::Field { field: path.to_owned() })?;
+        let text = percent_decode_str(text)
+            .decode_utf8()
+            .map_err(|_| LinkError::Field { field: path.to_owned() })?;
         if path == "v" {
             if *text != SCENARIO_VERSION.to_string() {
                 return Err(LinkError::Version { found: text.into_owned() });
             }
             continue;
         }
-        let place = place(&mut tree, path).ok_or_else(|| LinkError::Field { field: path.to_owned() })?;
+        let place =
+            place(&mut tree, path).ok_or_else(|| LinkError::Field { field: path.to_owned() })?;
         *place = read(&text);
     }
     match Scenario::from_value(tree) {
         Ok(scenario) => Ok(Some(scenario)),
         Err(ScenarioError::Field { field, .. }) => Err(LinkError::Field { field }),
-        Err(ScenarioError::Version { found }) => Err(LinkError::Version { found: found.to_string() }),
-        Err(ScenarioError::TooLong { .. } | ScenarioError::NotJson { .. }) => Err(LinkError::Unreadable),
+        Err(ScenarioError::Version { found }) => {
+            Err(LinkError::Version { found: found.to_string() })
+        }
+        Err(ScenarioError::TooLong { .. } | ScenarioError::NotJson { .. }) => {
+            Err(LinkError::Unreadable)
+        }
     }
 }
 
@@ -185,8 +191,14 @@ mod tests {
         let field = |name: &str| Err(LinkError::Field { field: name.to_owned() });
         assert_eq!(decode("#section-2"), Err(LinkError::Unreadable));
         assert_eq!(decode("#v=2&end"), Err(LinkError::Version { found: "2".to_owned() }));
-        assert_eq!(decode("#v=1&model=gpt2&hardware.device=t4&strategy.zero=x&end"), field("strategy.zero"));
-        assert_eq!(decode("#v=1&model=gpt2&hardware.device=t4&strategy.nine=1&end"), field("strategy.nine"));
+        assert_eq!(
+            decode("#v=1&model=gpt2&hardware.device=t4&strategy.zero=x&end"),
+            field("strategy.zero")
+        );
+        assert_eq!(
+            decode("#v=1&model=gpt2&hardware.device=t4&strategy.nine=1&end"),
+            field("strategy.nine")
+        );
         assert_eq!(decode("#v=1&model=gpt2&hardware.device=%ff&end"), field("hardware.device"));
         assert_eq!(decode("#v=1&hardware.device=t4&end"), field("model"));
     }

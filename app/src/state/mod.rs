@@ -2,6 +2,7 @@
 
 pub mod controls;
 pub mod edit_words;
+pub mod findings;
 pub mod fix_finder;
 pub mod fixes;
 pub mod formula;

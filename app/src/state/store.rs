@@ -1,5 +1,6 @@
 //! The page's state: one scenario, what it comes to, and how the reader looks at it.
 
+use super::findings::{findings, issue_message, not_a_value, place_of};
 use super::history::History;
 use super::link;
 use super::notice::{Notice, Tone};
@@ -9,7 +10,6 @@ use crate::platform::{clock, frame};
 use leptos::prelude::*;
 use serde_json::Value as Json;
 use sim_core::Simulation;
-use sim_core::check::range_of;
 use sim_core::engine::TaskId;
 use sim_core::explain::Question;
 use sim_core::issue::{Issue, IssueCode, Severity};
@@ -35,6 +35,7 @@ pub struct Store {
     history: RwSignal<History<Scenario>>,
     outcome: Memo<Outcome>,
     shown: Memo<Option<Arc<Simulation>>>,
+    issues: Memo<Vec<Issue>>,
     pub locale: RwSignal<Locale>,
     pub theme: RwSignal<Theme>,
     pub unit: RwSignal<Unit>,
@@ -83,6 +84,7 @@ impl Store {
             history: RwSignal::default(),
             outcome,
             shown,
+            issues: Memo::new(move |_| outcome.with(findings)),
             locale: RwSignal::default(),
             theme: RwSignal::default(),
             unit: RwSignal::default(),
@@ -138,34 +140,28 @@ impl Store {
 
     /// Sentences for everything that stands in a control and cannot be a value.
     pub fn held_reasons(self) -> Vec<(String, Message)> {
-        self.held.with(|held| {
-            held.keys().map(|field| (field.clone(), not_a_value(field))).collect()
-        })
+        self.held
+            .with(|held| held.keys().map(|field| (field.clone(), not_a_value(field))).collect())
     }
 
     /// All findings about the scenario, the worst first.
-    pub fn issues(self) -> Vec<Issue> {
-        let mut issues = self.outcome.with(|outcome| match outcome {
-            Ok(simulation) => simulation.report.issues.clone(),
-            Err(issues) => issues.to_vec(),
-        });
-        issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
-        issues
+    pub fn issues(self) -> Memo<Vec<Issue>> {
+        self.issues
     }
 
     /// The worst finding about a field. That it does not fit is the verdict's to say.
     pub fn issue(self, path: &'static str) -> Memo<Option<Issue>> {
-        Memo::new(move |_| {
-            self.issues()
-                .into_iter()
-                .find(|issue| place_of(issue) == path && issue.code != IssueCode::DoesNotFit)
-        })
+        let here =
+            move |issue: &&Issue| place_of(issue) == path && issue.code != IssueCode::DoesNotFit;
+        let issues = self.issues;
+        Memo::new(move |_| issues.with(|issues| issues.iter().find(here).cloned()))
     }
 
     /// True when a field has an error, as a text or as a value.
     pub fn has_error(self, path: &'static str) -> bool {
+        let wrong = |i: &Issue| place_of(i) == path && i.severity == Severity::Error;
         self.held.with(|held| held.contains_key(path))
-            || self.issues().iter().any(|i| place_of(i) == path && i.severity == Severity::Error)
+            || self.issues.with(|issues| issues.iter().any(wrong))
     }
 
     // Changing it
@@ -278,6 +274,11 @@ impl Store {
         i18n::text(self.locale.get(), key)
     }
 
+    /// What a finding about the scenario says in the reader's language.
+    pub fn say_issue(self, issue: &Issue) -> String {
+        self.say(&self.scenario.with(|scenario| issue_message(issue, scenario)))
+    }
+
     /// A sentence in the reader's language.
     pub fn say(self, message: &Message) -> String {
         message.render(self.locale.get())
@@ -308,36 +309,9 @@ impl Store {
     }
 }
 
-/// The field whose control shows a finding. That the degrees do not fill the GPUs is said where the
-/// degree is that does not divide them; the number of replicas has no control.
-fn place_of(issue: &Issue) -> &str {
-    if issue.code != IssueCode::DegreesDoNotFill {
-        return &issue.field;
-    }
-    let number = |name| issue.values.get(name).and_then(|value: &String| value.parse::<u64>().ok());
-    match (number("tp"), number("pp"), number("devices")) {
-        (Some(tp), _, Some(devices)) if tp > 0 && !devices.is_multiple_of(tp) => "strategy.tp",
-        (_, Some(pp), Some(_)) if pp > 1 => "strategy.pp",
-        _ => "strategy.tp",
-    }
-}
-
-/// The sentence for a text that is no value of `field`.
-pub fn not_a_value(field: &str) -> Message {
-    match range_of(field) {
-        Some(range) => {
-            Message::new("control.whole-number-in").with("min", range.min).with("max", range.max)
-        }
-        None => Message::new("control.whole-number"),
-    }
-}
-
-/// The sentence for a finding.
-pub fn issue_message(issue: &Issue) -> Message {
-    let message = Message::new(format!("issue.{}", issue.code.name()));
-    issue.values.iter().fold(message, |message, (name, value)| message.with(name, value))
-}
-
 fn at<'a>(tree: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(tree, |place, name| place.get(name))
 }
+
+#[cfg(test)]
+mod tests;

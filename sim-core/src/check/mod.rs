@@ -94,6 +94,6 @@ fn has_errors(issues: &[Issue]) -> bool {
 
 /// Worst first, else in the order of finding.
 fn sorted(mut issues: Vec<Issue>) -> Vec<Issue> {
-    issues.sort_by(|a, b| b.severity.cmp(&a.severity));
+    issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     issues
 }

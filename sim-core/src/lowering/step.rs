@@ -59,12 +59,12 @@ fn compile_units(plan: &Plan, cost: &CostModel, builder: &mut TraceBuilder) -> V
     tapes
         .iter()
         .map(|(tape, is_layer)| {
-            let segments = match plan.recompute {
-                Recompute::Full if *is_layer => vec![0..tape.operators.len()],
-                Recompute::Selective if *is_layer => vec![tape.attention_core.clone()],
-                _ => Vec::new(),
+            let segment = match plan.recompute {
+                Recompute::Full if *is_layer => Some(0..tape.operators.len()),
+                Recompute::Selective if *is_layer => Some(tape.attention_core.clone()),
+                _ => None,
             };
-            let program = derive(tape, &segments, early);
+            let program = derive(tape, segment.as_slice(), early);
             Unit::compile(&program, tape.parameters(), cost, &mut builder.tables)
         })
         .collect()

@@ -41,10 +41,8 @@ pub fn ChoiceControl(
         let value = if name == AUTOMATIC { Json::Null } else { Json::from(name) };
         store.edit(Edit::new(field, value));
     };
-    let options = names
-        .iter()
-        .map(|name| option(name.unwrap_or(AUTOMATIC).to_owned()))
-        .collect_view();
+    let options =
+        names.iter().map(|name| option(name.unwrap_or(AUTOMATIC).to_owned())).collect_view();
     view! {
         <Row control>
             <select

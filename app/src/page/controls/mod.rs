@@ -107,9 +107,8 @@ fn ControlView(control: &'static Control) -> impl IntoView {
 #[component]
 fn Replicas() -> impl IntoView {
     let store = use_store();
-    let replicas = move || {
-        store.shown().with(|shown| shown.as_ref().map(|shown| shown.plan.dp.to_string()))
-    };
+    let replicas =
+        move || store.shown().with(|shown| shown.as_ref().map(|shown| shown.plan.dp.to_string()));
     view! {
         <p class="derived" data-testid="derived-dp">
             <span>{move || store.text("field.strategy.dp")}</span>

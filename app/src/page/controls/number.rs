@@ -123,9 +123,7 @@ fn NumberBox(
 ) -> impl IntoView {
     let store = use_store();
     let field = control.field;
-    let shown = Memo::new(move |_| {
-        store.held_text(field).unwrap_or_else(|| value.with(in_box))
-    });
+    let shown = Memo::new(move |_| store.held_text(field).unwrap_or_else(|| value.with(in_box)));
     let put = move |number: Option<u64>| {
         if field.starts_with("model.") {
             store.edit_model(field, number);

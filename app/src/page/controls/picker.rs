@@ -30,7 +30,9 @@ impl Choice {
 
     fn is_called(&self, query: &str) -> bool {
         let query = query.trim().to_lowercase();
-        self.id == query || self.name.to_lowercase() == query || self.words.contains(&query.as_str())
+        self.id == query
+            || self.name.to_lowercase() == query
+            || self.words.contains(&query.as_str())
     }
 }
 
@@ -64,9 +66,8 @@ pub fn Picker(
     let open = RwSignal::new(false);
     let query = RwSignal::new(String::new());
     let active = RwSignal::new(0_usize);
-    let rows = Memo::new(move |_| {
-        query.with(|query| choices.with_value(|choices| found(choices, query)))
-    });
+    let rows =
+        Memo::new(move |_| query.with(|query| choices.with_value(|choices| found(choices, query))));
     let close = move || {
         open.set(false);
         query.set(String::new());

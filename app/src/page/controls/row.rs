@@ -2,7 +2,7 @@
 
 use crate::page::issues::WaysOut;
 use crate::state::controls::Control;
-use crate::state::store::{issue_message, not_a_value};
+use crate::state::findings::not_a_value;
 use crate::state::use_store;
 use leptos::prelude::*;
 use sim_core::issue::Severity;
@@ -33,14 +33,13 @@ pub fn Row(control: &'static Control, children: Children) -> impl IntoView {
         held.get()
             || issue.with(|issue| issue.as_ref().is_some_and(|i| i.severity == Severity::Error))
     };
-    let noted = move || {
-        issue.with(|issue| issue.as_ref().is_some_and(|i| i.severity != Severity::Error))
-    };
+    let noted =
+        move || issue.with(|issue| issue.as_ref().is_some_and(|i| i.severity != Severity::Error));
     let reason = move || {
         if held.get() {
             Some(store.say(&not_a_value(field)))
         } else {
-            issue.with(|issue| issue.as_ref().map(|issue| store.say(&issue_message(issue))))
+            issue.with(|issue| issue.as_ref().map(|issue| store.say_issue(issue)))
         }
     };
     let ways_out = move || {

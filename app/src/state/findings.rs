@@ -1,0 +1,75 @@
+//! Findings about a scenario: where they are shown, and what they say.
+
+use super::import;
+use super::store::Outcome;
+use crate::i18n::Message;
+use sim_core::check::range_of;
+use sim_core::issue::{Issue, IssueCode};
+use sim_core::model::hf_config;
+use sim_core::scenario::{ModelChoice, Scenario};
+
+/// All findings of an outcome, the worst first.
+pub fn findings(outcome: &Outcome) -> Vec<Issue> {
+    let mut issues = match outcome {
+        Ok(simulation) => simulation.report.issues.clone(),
+        Err(issues) => issues.to_vec(),
+    };
+    issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
+    issues
+}
+
+/// The field whose control shows a finding. That the degrees do not fill the GPUs is said where the
+/// degree is that does not divide them; the number of replicas has no control.
+pub fn place_of(issue: &Issue) -> &str {
+    if issue.code != IssueCode::DegreesDoNotFill {
+        return &issue.field;
+    }
+    let number = |name| issue.values.get(name).and_then(|value: &String| value.parse::<u64>().ok());
+    match (number("tp"), number("pp"), number("devices")) {
+        (Some(tp), _, Some(devices)) if tp > 0 && !devices.is_multiple_of(tp) => "strategy.tp",
+        (_, Some(pp), Some(_)) if pp > 1 => "strategy.pp",
+        _ => "strategy.tp",
+    }
+}
+
+/// The sentence for a text that is no value of `field`.
+pub fn not_a_value(field: &str) -> Message {
+    match range_of(field) {
+        Some(range) => {
+            Message::new("control.whole-number-in").with("min", range.min).with("max", range.max)
+        }
+        None => Message::new("control.whole-number"),
+    }
+}
+
+/// The sentence for a finding about `scenario`.
+pub fn issue_message(issue: &Issue, scenario: &Scenario) -> Message {
+    let message = Message::new(format!("issue.{}", issue.code.name()));
+    if let (IssueCode::BadModelConfig, ModelChoice::HfConfig { hf_config: config }) =
+        (issue.code, &scenario.model)
+        && let Err(error) = hf_config::from_value(config)
+    {
+        return message.with_message("reason", import::refusal(&error));
+    }
+    issue.values.iter().fold(message, |message, (name, value)| message.with(name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unfilled(tp: u64, pp: u64, devices: u64) -> Issue {
+        Issue::new(IssueCode::DegreesDoNotFill, "strategy.dp")
+            .with("tp", tp)
+            .with("pp", pp)
+            .with("devices", devices)
+    }
+
+    #[test]
+    fn degrees_that_do_not_fill_are_shown_at_the_one_that_does_not_divide() {
+        assert_eq!(place_of(&unfilled(3, 1, 8)), "strategy.tp");
+        assert_eq!(place_of(&unfilled(2, 3, 8)), "strategy.pp");
+        assert_eq!(place_of(&unfilled(1, 1, 8)), "strategy.tp");
+        assert_eq!(place_of(&Issue::new(IssueCode::OutOfRange, "strategy.zero")), "strategy.zero");
+    }
+}
