@@ -14,6 +14,7 @@ mod workspace;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Parser, Subcommand};
@@ -74,10 +75,19 @@ impl Target {
     }
 }
 
+/// What shells report for a program that Ctrl-C ended.
+const ON_INTERRUPT: u8 = 130;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(code) => code,
         Err(error) => {
+            // What an interrupt broke is no news.
+            if INTERRUPTED.load(Ordering::SeqCst) {
+                return ExitCode::from(ON_INTERRUPT);
+            }
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
@@ -88,10 +98,11 @@ fn run(command: Command) -> Result<ExitCode> {
     // Destructors do not run on an interrupt, so Chromium is ended here.
     let served = matches!(command, Command::Serve { .. });
     ctrlc::set_handler(move || {
+        INTERRUPTED.store(true, Ordering::SeqCst);
         e2e::stop_all();
         println!();
         // Serving has no other way to end; everything else was cut short.
-        std::process::exit(if served { 0 } else { 130 });
+        std::process::exit(if served { 0 } else { ON_INTERRUPT.into() });
     })
     .context("cannot listen for Ctrl-C")?;
 

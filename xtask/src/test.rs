@@ -21,6 +21,9 @@ pub struct Options {
     /// Only the journeys whose name contains this
     #[arg(long, default_value = "")]
     journey: String,
+    /// Take the journeys through a page that is served already (ends with a slash), such as one in the making
+    #[arg(long)]
+    url: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -192,11 +195,16 @@ fn wasm_test(workspace: &Workspace, package: &str) -> Command {
 }
 
 fn journeys(workspace: &Workspace, options: &Options) -> Result<Done> {
-    let folder = workspace.scratch("test");
-    page::build(workspace, Profile::Release, &folder)?;
-    let server = Site::finished(&folder, SUB_PATH).serve(0)?;
+    let url = match &options.url {
+        Some(url) => url.clone(),
+        None => {
+            let folder = workspace.scratch("test");
+            page::build(workspace, Profile::Release, &folder)?;
+            Site::finished(&folder, SUB_PATH).serve(0)?.url
+        }
+    };
     let pictures = workspace.scratch("failures");
-    let outcome = e2e::journeys::run_all(&server.url, &options.journey, &pictures)?;
+    let outcome = e2e::journeys::run_all(&url, &options.journey, &pictures)?;
     if outcome.failed > 0 {
         bail!("{} journeys failed", outcome.failed);
     }

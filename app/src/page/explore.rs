@@ -15,6 +15,9 @@ use crate::platform::{address, document};
 use crate::state::{Store, start, use_store};
 use leptos::prelude::*;
 
+/// Id of the charts.
+const CHARTS: &str = "charts";
+
 /// The whole page.
 #[component]
 pub fn App() -> impl IntoView {
@@ -54,10 +57,14 @@ pub fn App() -> impl IntoView {
             data-testid="open-controls"
             aria-expanded=move || sheet.get().to_string()
             aria-controls="controls"
-            on:click=move |_| sheet.update(|open| *open = !*open)
+            on:click=move |_| {
+                sheet.set(true);
+                // What moves while a control is dragged should be in view above the sheet.
+                document::scroll_to(CHARTS);
+            }
         >
             <Icon shape=Shape::Sliders/>
-            {move || store.text(if sheet.get() { "page.close-controls" } else { "page.open-controls" })}
+            {move || store.text("page.open-controls")}
         </button>
         <Notices/>
         <DropTarget/>
@@ -74,7 +81,7 @@ fn Charts() -> impl IntoView {
             when=move || exists.get()
             fallback=move || view! { <p class="empty">{move || store.text("page.nothing")}</p> }
         >
-            <div class="charts" class:stale=move || store.is_stale()>
+            <div id=CHARTS class="charts" class:stale=move || store.is_stale()>
                 {
                     let simulation = Signal::derive(move || {
                         store.shown().get().expect("what was shown once stays")

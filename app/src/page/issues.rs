@@ -74,7 +74,7 @@ fn IssueRow(issue: Issue) -> impl IntoView {
         Severity::Note => "issue note",
     };
     view! {
-        <li class=class data-code=issue.code.name() data-field=issue.field.clone()>
+        <li class=class data-code=issue.code.name() data-field=issue.field>
             <span>{move || store.say_issue(&said)}</span>
             <WaysOut edits=issue.ways_out/>
         </li>

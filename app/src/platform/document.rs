@@ -35,6 +35,13 @@ pub fn reveal(id: &str) {
     }
 }
 
+/// Scrolls the page to the element of `id`.
+pub fn scroll_to(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.scroll_into_view();
+    }
+}
+
 /// Closes the popover of `id`.
 pub fn close_popover(id: &str) {
     if let Some(element) = html_element(id) {

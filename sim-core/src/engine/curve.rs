@@ -1,6 +1,6 @@
 //! The fill of a memory pool over time, and its peak.
 
-use super::graph::{Effect, Moment, PoolId, Schedule, TaskGraph, TaskId};
+use super::graph::{Effect, Moment, PoolId, ResourceId, Schedule, TaskGraph, TaskId};
 
 /// The largest number of categories that a curve keeps apart.
 pub const MAX_CATEGORIES: usize = 16;
@@ -29,25 +29,39 @@ pub struct MemoryCurve {
 }
 
 impl MemoryCurve {
-    /// The curve of `pool` when `graph` runs as `schedule` says.
+    /// The curves of all pools, by pool number, when `graph` runs as `schedule` says.
     ///
     /// Of two changes at one instant on different resources the freeing end of a task comes before
     /// the allocating start of another, as on a GPU whose allocator sees the free first.
-    pub fn new(graph: &TaskGraph, schedule: &Schedule, pool: PoolId) -> Self {
-        let mut cursors = cursors(graph, pool);
+    pub fn of_all_pools(graph: &TaskGraph, schedule: &Schedule) -> Vec<Self> {
+        (0_u16..)
+            .zip(queues(graph))
+            .map(|(pool, queues)| Self::merge(graph, schedule, PoolId(pool), queues))
+            .collect()
+    }
+
+    fn merge(
+        graph: &TaskGraph,
+        schedule: &Schedule,
+        pool: PoolId,
+        mut queues: Vec<Queue>,
+    ) -> Self {
         let mut curve = Self::default();
         let mut fill = 0_i64;
-        while let Some(next) = earliest(&cursors, schedule) {
-            let cursor = &mut cursors[next];
-            let (task, moment) = (cursor.tasks[cursor.at], cursor.moment);
-            let time = time_of(schedule, task, moment);
+        for queue in &mut queues {
+            queue.set_time(schedule);
+        }
+        while let Some(next) = earliest(&queues) {
+            let queue = &mut queues[next];
+            let (task, moment, time) = (queue.tasks[queue.at], queue.moment, queue.time);
             for effect in graph.effects(task.0 as usize) {
                 if effect.pool == pool && effect.moment == moment {
                     fill += effect.delta;
                     curve.push(time, task, effect, fill);
                 }
             }
-            cursor.advance();
+            queue.advance();
+            queue.set_time(schedule);
         }
         curve
     }
@@ -108,14 +122,17 @@ impl MemoryCurve {
     }
 }
 
-/// One resource's tasks that touch the pool, and how far the merge has come.
-struct Cursor {
+/// One resource's tasks that touch a pool, and how far the merge has come.
+struct Queue {
+    resource: ResourceId,
     tasks: Vec<TaskId>,
     at: usize,
     moment: Moment,
+    /// When the next moment is.
+    time: f64,
 }
 
-impl Cursor {
+impl Queue {
     fn advance(&mut self) {
         match self.moment {
             Moment::Start => self.moment = Moment::End,
@@ -125,36 +142,47 @@ impl Cursor {
             }
         }
     }
-}
 
-fn cursors(graph: &TaskGraph, pool: PoolId) -> Vec<Cursor> {
-    let mut by_resource: Vec<Vec<TaskId>> = vec![Vec::new(); graph.resource_count()];
-    for i in 0..graph.len() {
-        if graph.effects(i).iter().any(|effect| effect.pool == pool) {
-            let task = TaskId(u32::try_from(i).expect("a task graph has fewer than 2^32 entries"));
-            by_resource[graph.resource(task).0 as usize].push(task);
+    fn set_time(&mut self, schedule: &Schedule) {
+        if let Some(&task) = self.tasks.get(self.at) {
+            self.time = match self.moment {
+                Moment::Start => schedule.start(task),
+                Moment::End => schedule.end(task),
+            };
         }
     }
-    by_resource
-        .into_iter()
-        .filter(|tasks| !tasks.is_empty())
-        .map(|tasks| Cursor { tasks, at: 0, moment: Moment::Start })
-        .collect()
 }
 
-fn time_of(schedule: &Schedule, task: TaskId, moment: Moment) -> f64 {
-    match moment {
-        Moment::Start => schedule.start(task),
-        Moment::End => schedule.end(task),
+/// The queues of every pool.
+fn queues(graph: &TaskGraph) -> Vec<Vec<Queue>> {
+    let mut pools: Vec<Vec<Queue>> = (0..graph.pool_count()).map(|_| Vec::new()).collect();
+    for i in 0..graph.len() {
+        let task = TaskId(u32::try_from(i).expect("a task graph has fewer than 2^32 entries"));
+        let resource = graph.resource(task);
+        for effect in graph.effects(i) {
+            let queues = &mut pools[usize::from(effect.pool.0)];
+            match queues.iter_mut().find(|queue| queue.resource == resource) {
+                Some(queue) if queue.tasks.last() == Some(&task) => {}
+                Some(queue) => queue.tasks.push(task),
+                None => queues.push(Queue {
+                    resource,
+                    tasks: vec![task],
+                    at: 0,
+                    moment: Moment::Start,
+                    time: 0.0,
+                }),
+            }
+        }
     }
+    pools
 }
 
-/// The cursor whose next moment is first: by time, then ends before starts, then by task.
-fn earliest(cursors: &[Cursor], schedule: &Schedule) -> Option<usize> {
+/// The queue whose next moment is first: by time, then ends before starts, then by task.
+fn earliest(queues: &[Queue]) -> Option<usize> {
     let mut best: Option<(f64, bool, TaskId, usize)> = None;
-    for (i, cursor) in cursors.iter().enumerate() {
-        let Some(&task) = cursor.tasks.get(cursor.at) else { continue };
-        let key = (time_of(schedule, task, cursor.moment), cursor.moment == Moment::Start, task, i);
+    for (i, queue) in queues.iter().enumerate() {
+        let Some(&task) = queue.tasks.get(queue.at) else { continue };
+        let key = (queue.time, queue.moment == Moment::Start, task, i);
         let sooner = best.is_none_or(|b| {
             key.0.total_cmp(&b.0).then(key.1.cmp(&b.1)).then(key.2.cmp(&b.2)).is_lt()
         });
@@ -179,7 +207,7 @@ mod tests {
             graph.change(pool, Moment::Start, 1, 1, scratch);
             graph.change(pool, Moment::End, 1, 1, -scratch);
         }
-        let curve = MemoryCurve::new(&graph, &graph.schedule(), pool);
+        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 50);
         assert_eq!(curve.peak_time(), 1.0);
         assert_eq!(MemoryCurve::breakdown(curve.points_to_peak())[..2], [20, 30]);
@@ -198,7 +226,7 @@ mod tests {
         graph.add_task(link, 1.0);
         graph.wait_for(first);
         graph.change(pool, Moment::Start, 0, 1, 8);
-        let curve = MemoryCurve::new(&graph, &graph.schedule(), pool);
+        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 8);
     }
 
@@ -209,7 +237,7 @@ mod tests {
         graph.add_task(gpu, 0.0);
         graph.change(pool, Moment::End, 0, 0, -3);
         graph.change(pool, Moment::Start, 0, 0, 3);
-        let curve = MemoryCurve::new(&graph, &graph.schedule(), pool);
+        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 3);
         assert_eq!(curve.points().iter().map(|p| p.delta).collect::<Vec<_>>(), [3, -3]);
     }

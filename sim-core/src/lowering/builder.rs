@@ -103,10 +103,11 @@ impl TraceBuilder {
             let task = TaskId(u32::try_from(i).expect("a graph has fewer than 2^32 tasks"));
             lane_tasks[self.graph.resource(task).0 as usize].push(task);
         }
-        let curves: Vec<MemoryCurve> = classes
-            .iter()
-            .map(|seed| MemoryCurve::new(&self.graph, &schedule, seed.pool))
-            .collect();
+        let curves = MemoryCurve::of_all_pools(&self.graph, &schedule);
+        debug_assert!(
+            classes.iter().enumerate().all(|(i, seed)| usize::from(seed.pool.0) == i),
+            "a class has the pool of its own number"
+        );
         let classes = classes
             .into_iter()
             .zip(&curves)

@@ -95,7 +95,7 @@ impl Connection {
             }
             let message = match self.socket.read() {
                 // What has arrived of a message is kept; the next turn finds the time used up.
-                Err(tungstenite::Error::Io(error)) if is_timeout(&error) => continue,
+                Err(tungstenite::Error::Io(error)) if is_pause(&error) => continue,
                 message => message?,
             };
             match message {
@@ -114,6 +114,8 @@ impl Connection {
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+/// The time is used up, or a signal came.
+fn is_pause(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }

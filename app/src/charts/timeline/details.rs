@@ -105,9 +105,7 @@ pub fn Tooltip(state: TimelineState) -> impl IntoView {
         <div class="timeline-tooltip" aria-hidden="true" hidden=move || content.with(Option::is_none) style=place>
             {move || content.get().map(|facts| view! {
                 <strong>{facts.title}</strong>
-                <span>
-                    {words::phase_name(state.locale.get_untracked(), facts.phase)} " · " {facts.duration}
-                </span>
+                <span>{facts.short}</span>
                 <span>{facts.pace}</span>
             })}
         </div>
@@ -121,8 +119,7 @@ pub fn Spoken(state: TimelineState) -> impl IntoView {
         let task = state.spoken.get()?;
         state.model.with(|model| {
             let facts = facts(model, task, state.locale.get(), state.unit.get())?;
-            let phase = words::phase_name(state.locale.get(), facts.phase);
-            Some([facts.title.as_str(), phase, &facts.duration, &facts.pace].join(", "))
+            Some([facts.title, facts.short, facts.pace].join(", "))
         })
     };
     view! { <p class="visually-hidden" aria-live="polite">{sentence}</p> }

@@ -15,7 +15,8 @@ pub struct Facts {
     /// The operation, with its layer and micro-batch.
     pub title: String,
     pub phase: Phase,
-    pub duration: String,
+    /// The phase and how long it takes.
+    pub short: String,
     /// The rate that was achieved, and what binds it.
     pub pace: String,
     /// Key of the label `chart.span.<key>`, and value.
@@ -66,11 +67,15 @@ pub fn facts(model: &ChartModel, task: TaskId, locale: Locale, unit: Unit) -> Op
     } else {
         Value::BytesPerSecond(operation.bytes / seconds)
     };
+    let short = [
+        ("phase", words::phase_name(locale, operation.phase).to_owned()),
+        ("duration", format_secs(seconds)),
+    ];
     let pace = [("rate", in_words(rate, unit)), ("bound", bound.to_owned())];
     Some(Facts {
         title: title(&span, locale),
         phase: operation.phase,
-        duration: format_secs(seconds),
+        short: filled(locale, "chart.span.short", &short),
         pace: if seconds > 0.0 { filled(locale, "chart.span.pace", &pace) } else { String::new() },
         rows,
         waited_for: model.waited_for(task).map(|span| (span.task, title(&span, locale))),
