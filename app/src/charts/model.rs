@@ -259,3 +259,6 @@ fn amounts_of(breakdown: &Breakdown) -> Amounts {
         Bytes::gib(gib).get()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use super::geometry::{Hatch, Rect};
 use plotters::prelude::{DrawingBackend, FontStyle, IntoFont, RGBColor, TextStyle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBAColor};
+use std::borrow::Cow;
 
 /// Plotters' SVG writes 1/1.24 of a font's size, and its canvas the size itself.
 pub const SVG_TEXT_SCALE: f64 = 1.24;
@@ -122,6 +123,25 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     ems * size
 }
 
+/// A text that fits into `room` pixels: whole, or cut with an ellipsis; none when little would be
+/// left.
+pub fn fitted(text: &str, size: f64, room: f64) -> Option<Cow<'_, str>> {
+    if text_width(text, size) <= room {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        cut.push(c);
+        let has_room = text_width(&cut, size) <= room - size * 0.9;
+        if !has_room {
+            cut.pop();
+            break;
+        }
+    }
+    let kept = cut.trim_end();
+    (text_width(kept, size) >= 2.0 * size).then(|| Cow::Owned(format!("{kept}…")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +169,13 @@ mod tests {
     #[test]
     fn chinese_is_wider_than_latin() {
         assert!(text_width("激活值", 12.0) > text_width("abc", 12.0));
+    }
+
+    #[test]
+    fn a_text_without_room_is_cut_or_left_out() {
+        assert_eq!(fitted("Norm", 12.0, 60.0).as_deref(), Some("Norm"));
+        assert_eq!(fitted("Query projection", 12.0, 60.0).as_deref(), Some("Query p…"));
+        assert_eq!(fitted("Query projection", 12.0, 20.0), None);
+        assert_eq!(fitted("Query projection", 12.0, f64::NAN), None);
     }
 }

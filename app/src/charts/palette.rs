@@ -43,8 +43,19 @@ impl Palette {
         let mut color = |name: &str| parse(&property(name)).unwrap_or_default();
         let categories = Category::ALL.map(|c| color(&format!("--category-{}", c.name())));
         let phases = Phase::ALL.map(|p| color(&format!("--phase-{}", p.name())));
-        let [text, text_muted, background, surface, border, border_strong, grid, lane_background, accent, danger, capacity] =
-            PLAIN.map(color);
+        let [
+            text,
+            text_muted,
+            background,
+            surface,
+            border,
+            border_strong,
+            grid,
+            lane_background,
+            accent,
+            danger,
+            capacity,
+        ] = PLAIN.map(color);
         Self {
             categories,
             phases,

@@ -2,8 +2,8 @@
 
 use super::verdict::basis_name;
 use crate::state::use_store;
+use crate::state::values::constant;
 use leptos::prelude::*;
-use sim_core::quantity::format_count;
 
 #[component]
 pub fn Assumptions() -> impl IntoView {
@@ -22,7 +22,7 @@ pub fn Assumptions() -> impl IntoView {
                     <li>
                         <span>{move || store.text(&format!("assumption.{}", assumption.id))}</span>
                         <span class="number">
-                            {format!("{}\u{a0}{}", format_count(assumption.value), assumption.unit)}
+                            {constant(assumption.value, assumption.unit)}
                         </span>
                         <span class="source">
                             <span class=format!("badge {basis}")>

@@ -5,10 +5,12 @@ use crate::i18n::{fill, text};
 use crate::state::edit_words::edits_words;
 use crate::state::fix_finder::{self, Fixes};
 use crate::state::use_store;
-use crate::state::values::pair;
+use crate::state::values::{pair, setting};
 use crate::state::verdict::{Verdict, first_question, verdict, weakest_basis};
 use leptos::prelude::*;
+use serde_json::json;
 use sim_core::explain::Question;
+use sim_core::plan::Plan;
 use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
 use sim_core::report::{Basis, TimeReport};
 
@@ -21,11 +23,13 @@ pub fn VerdictLine() -> impl IntoView {
     });
     let fits = Memo::new(move |_| answer.get().is_none_or(|answer| answer.fits));
     let sentence = move || match answer.get() {
-        _ if store.is_stale() => store.text("verdict.impossible").to_owned(),
+        None => store.text("verdict.impossible").to_owned(),
+        Some(_) if store.is_stale() => store.text("verdict.impossible-now").to_owned(),
         Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
-        None => String::new(),
     };
-    let shape = Signal::derive(move || if fits.get() { Shape::Check } else { Shape::Cross });
+    let shape = Signal::derive(move || {
+        if fits.get() && !store.is_stale() { Shape::Check } else { Shape::Cross }
+    });
     let why_memory = move |_| {
         let question =
             store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));
@@ -38,10 +42,13 @@ pub fn VerdictLine() -> impl IntoView {
             class:impossible=move || store.is_stale()
             data-fits=move || fits.get().to_string()
         >
-            <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
-                <span class="verdict-mark"><Icon shape/></span>
-                <span aria-live="polite">{sentence}</span>
-            </button>
+            <div class="verdict-top">
+                <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
+                    <span class="verdict-mark"><Icon shape/></span>
+                    <span aria-live="polite">{sentence}</span>
+                </button>
+                <BasisBadge/>
+            </div>
             <Speed/>
             <Show when=move || !fits.get() && !store.is_stale() fallback=|| view! { <Setup/> }>
                 <FixRow fixes/>
@@ -96,7 +103,6 @@ fn Speed() -> impl IntoView {
             <Show when=move || time.get().is_some_and(|time| time.bubble_fraction > 0.0)>
                 {number("verdict.bubble", Question::Bubble, |time| percent(time.bubble_fraction))}
             </Show>
-            <BasisBadge/>
         </div>
     }
 }
@@ -137,29 +143,41 @@ pub fn basis_name(basis: Basis) -> &'static str {
     }
 }
 
-/// What was simulated, in one line.
+/// What was simulated: the machines and how the model is spread over them, then the job.
 #[component]
 fn Setup() -> impl IntoView {
     let store = use_store();
-    let line = move || {
-        let template = store.text("verdict.setup");
+    let line = move |key: &'static str| {
+        let locale = store.locale.get();
         store.shown().with(|shown| {
-            shown.as_ref().map(|shown| {
-                let plan = &shown.plan;
-                let values = [
-                    ("model", plan.model_name.clone()),
-                    ("count", plan.devices().to_string()),
-                    ("device", plan.device.name.to_owned()),
-                    ("zero", plan.zero.to_string()),
-                    ("dp", plan.dp.to_string()),
-                    ("tp", plan.tp.to_string()),
-                    ("pp", plan.pp.to_string()),
-                ];
-                fill(template, &values)
-            })
+            shown.as_ref().map(|shown| fill(text(locale, key), &setup(locale, &shown.plan)))
         })
     };
-    view! { <p class="fixes setup">{line}</p> }
+    view! {
+        <div class="fixes setup" data-testid="setup">
+            <p>{move || line("verdict.setup")}</p>
+            <p>{move || line("verdict.job")}</p>
+        </div>
+    }
+}
+
+fn setup(locale: Locale, plan: &Plan) -> Vec<(&'static str, String)> {
+    let words = |field: &str, value: serde_json::Value| setting(locale, field, &value);
+    vec![
+        ("model", plan.model_name.clone()),
+        ("count", plan.devices().to_string()),
+        ("device", plan.device.name.to_owned()),
+        ("zero", plan.zero.to_string()),
+        ("dp", plan.dp.to_string()),
+        ("tp", plan.tp.to_string()),
+        ("pp", plan.pp.to_string()),
+        ("sequence", plan.sequence.to_string()),
+        ("micro_batch", plan.micro_batch.to_string()),
+        ("global_batch", plan.global_batch.to_string()),
+        ("precision", words("workload.precision", json!(plan.precision))),
+        ("optimizer", words("workload.optimizer", json!(plan.optimizer))),
+        ("recompute", words("strategy.recompute", json!(plan.recompute))),
+    ]
 }
 
 /// Up to three changes that were simulated and fit.

@@ -31,6 +31,13 @@ pub fn in_formula(value: Value, unit: Unit) -> String {
     }
 }
 
+/// A constant in the unit of its table: `3350 GB/s`; the unit `1` is none.
+pub fn constant(value: f64, unit: &str) -> String {
+    let number =
+        if (1e3..1e6).contains(&value) { format!("{value:.0}") } else { format_count(value) };
+    if unit == "1" { number } else { format!("{number}\u{a0}{unit}") }
+}
+
 /// `6.74·10⁹`.
 fn scientific(value: f64) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -93,6 +100,12 @@ mod tests {
         assert_eq!(words(Value::FlopsPerSecond(312e12)), "312 TFLOP/s");
         assert_eq!(words(Value::BytesPerSecond(300e9)), "300 GB/s");
         assert_eq!(words(Value::Share(0.431)), "43.1 %");
+    }
+
+    #[test]
+    fn constants_keep_the_unit_of_their_table() {
+        assert_eq!(constant(3350.0, "GB/s"), "3350\u{a0}GB/s");
+        assert_eq!(constant(0.83, "1"), "0.83");
     }
 
     #[test]

@@ -82,7 +82,12 @@ impl BarsDrawing {
             } else {
                 HPos::Center
             };
-            painter.text(text, *x, bottom + 11, pen.ink(LABEL_PX, pen.theme.palette.text_muted, align));
+            painter.text(
+                text,
+                *x,
+                bottom + 11,
+                pen.ink(LABEL_PX, pen.theme.palette.text_muted, align),
+            );
         }
         let base = Rect { left, right, top: bottom, bottom: bottom + 1 };
         painter.fill(base, pen.theme.palette.border, 1.0);
@@ -122,7 +127,8 @@ impl BarsDrawing {
     fn draw_capacity<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, pen: &Pen<'_>) {
         let palette = &pen.theme.palette;
         let (x, top) = (self.layout.capacity_x, self.layout.plot.top);
-        let line = Rect { left: x - 1, right: x + 1, top: top - 4, bottom: self.layout.plot.bottom };
+        let line =
+            Rect { left: x - 1, right: x + 1, top: top - 4, bottom: self.layout.plot.bottom };
         painter.fill(line, palette.background, 1.0);
         painter.fill(line, palette.capacity, 1.0);
         let width = text_width(&self.capacity, LABEL_PX) as i32;

@@ -38,10 +38,8 @@ pub fn MemoryBars(
     #[prop(into)] locale: Signal<Locale>,
     selected: RwSignal<Option<Question>>,
 ) -> impl IntoView {
-    let model = Memo::new_with_compare(
-        move |_| Arc::new(ChartModel::new(simulation.get())),
-        |_, _| true,
-    );
+    let model =
+        Memo::new_with_compare(move |_| Arc::new(ChartModel::new(simulation.get())), |_, _| true);
     let shown = Memo::new(move |_| {
         let time = cursor.get();
         model.with(|model| Shown {
@@ -146,9 +144,11 @@ fn texts(model: &ChartModel, shown: &Shown, locale: Locale, unit: Unit) -> Vec<R
     let row = |(class, amounts): (usize, &Amounts)| {
         let total: f64 = amounts.iter().sum();
         let beyond = total - model.capacity();
-        let excess = || filled(locale, "chart.memory.over", &[("size", words::bytes(beyond, unit))]);
+        let excess =
+            || filled(locale, "chart.memory.over", &[("size", words::bytes(beyond, unit))]);
         // What the allocator has reserved is not free between its uses.
-        let held = if shown.time.is_some() { model.classes()[class].total.max(total) } else { total };
+        let held =
+            if shown.time.is_some() { model.classes()[class].total.max(total) } else { total };
         let free = words::bytes(model.capacity() - held, unit);
         RowTexts {
             name: words::class_name(locale, model.classes(), class),
@@ -167,14 +167,19 @@ fn texts(model: &ChartModel, shown: &Shown, locale: Locale, unit: Unit) -> Vec<R
 /// One sentence a class, for those who cannot see the bars.
 fn summary(model: &ChartModel, shown: &Shown, locale: Locale, unit: Unit) -> String {
     let sentence = |row: RowTexts| {
-        let key = if row.over.is_some() { "chart.memory.summary-over" } else { "chart.memory.summary" };
+        let key =
+            if row.over.is_some() { "chart.memory.summary-over" } else { "chart.memory.summary" };
         let capacity = words::bytes(model.capacity(), unit);
-        filled(locale, key, &[
-            ("class", row.name),
-            ("total", row.total),
-            ("capacity", capacity),
-            ("over", row.over.unwrap_or_default()),
-        ])
+        filled(
+            locale,
+            key,
+            &[
+                ("class", row.name),
+                ("total", row.total),
+                ("capacity", capacity),
+                ("over", row.over.unwrap_or_default()),
+            ],
+        )
     };
     texts(model, shown, locale, unit).into_iter().map(sentence).collect::<Vec<_>>().join(" ")
 }

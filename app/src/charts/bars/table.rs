@@ -62,7 +62,8 @@ pub fn MemoryTable(
             }
             .into_any();
         }
-        let head = |class| view! { <th scope="col" role="columnheader">{move || class_name(class)}</th> };
+        let head =
+            |class| view! { <th scope="col" role="columnheader">{move || class_name(class)}</th> };
         classes.into_iter().map(head).collect_view().into_any()
     };
     let row = move |category: Category| {
@@ -143,9 +144,7 @@ fn Row(
     let amount =
         move |class: usize| shown.with(|shown| shown.amounts.get(class).map_or(0.0, |a| a[index]));
     let ask = move |class| selected.set(Some(Question::Memory { class, category }));
-    let is_asked = move || {
-        matches!(selected.get(), Some(Question::Memory { category: c, .. }) if c == category)
-    };
+    let is_asked = move || matches!(selected.get(), Some(Question::Memory { category: c, .. }) if c == category);
     let is_empty = move || columns.with(|columns| columns.iter().all(|c| amount(*c) <= 0.0));
     let share = move |class: usize| {
         let total = shown.with(|shown| shown.amounts.get(class).map_or(0.0, |a| a.iter().sum()));

@@ -18,7 +18,11 @@ fn drawing(width: i32, bars: &[BarSpec], capacity: f64) -> BarsDrawing {
         })
         .collect();
     BarsDrawing {
-        ticks: BarsDrawing::place_ticks(&layout, memory_ticks(100.0, MemoryScale::of(100.0, Unit::Gib), 5), 100.0),
+        ticks: BarsDrawing::place_ticks(
+            &layout,
+            memory_ticks(100.0, MemoryScale::of(100.0, Unit::Gib), 5),
+            100.0,
+        ),
         layout,
         options,
         texts,

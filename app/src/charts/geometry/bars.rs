@@ -174,8 +174,11 @@ mod tests {
     fn segments_follow_each_other_on_the_scale() {
         let layout = BarsLayout::new(&[bar(&[20.0, 0.0, 30.0])], 80.0, 100.0, options());
         assert_eq!(layout.plot.width(), 1000);
-        let pixels: Vec<_> =
-            layout.rows[0].segments.iter().map(|(c, r)| (*c, r.left - 133, r.right - 133)).collect();
+        let pixels: Vec<_> = layout.rows[0]
+            .segments
+            .iter()
+            .map(|(c, r)| (*c, r.left - 133, r.right - 133))
+            .collect();
         assert_eq!(pixels, [(0, 0, 200), (2, 200, 500)]);
         assert_eq!(layout.capacity_x - 133, 800);
         assert_eq!(layout.rows[0].free.map(Rect::width), Some(300));

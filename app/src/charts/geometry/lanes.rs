@@ -97,7 +97,8 @@ pub struct LanesLayout {
 impl LanesLayout {
     /// Gives the lanes what height there is, within their limits.
     pub fn new(groups: &[GroupSpec], options: LanesOptions) -> Self {
-        let shown = |group: &GroupSpec| if group.is_open { group.lanes } else { group.lanes.min(1) };
+        let shown =
+            |group: &GroupSpec| if group.is_open { group.lanes } else { group.lanes.min(1) };
         let rows: i32 = groups.iter().map(|group| shown(group) as i32).sum();
         let open = groups.iter().filter(|group| group.is_open).count() as i32;
         let gaps = rows * options.lane_gap + groups.len() as i32 * options.group_gap;
@@ -114,7 +115,8 @@ impl LanesLayout {
                 top += options.header;
             }
             for lane in 0..shown(spec) {
-                let band = Band { top: top + options.name, bottom: top + options.name + lane_height };
+                let band =
+                    Band { top: top + options.name, bottom: top + options.name + lane_height };
                 let name = if options.name > 0 { Band { top, bottom: band.top } } else { band };
                 layout.lanes.push(LaneRow { group, lane, band, name });
                 top = band.bottom + options.lane_gap;
@@ -122,7 +124,8 @@ impl LanesLayout {
             top += options.group_gap;
         }
         // What the lanes leave belongs to the curve.
-        let left = (options.height - top - options.name).clamp(options.curve, options.curve.max(options.curve_max));
+        let left = (options.height - top - options.name)
+            .clamp(options.curve, options.curve.max(options.curve_max));
         layout.curve = Band { top: top + options.name, bottom: top + options.name + left };
         layout.curve_name = Band { top, bottom: layout.curve.bottom };
         layout.height = layout.curve.bottom;

@@ -57,7 +57,11 @@ impl LaneSpans {
         for (start, end, kind) in spans {
             // `max` and not `clamp`: it turns what is not a number into the other operand.
             let start = if start.is_finite() { start.max(start_before) } else { end_before };
-            let end = if end.is_finite() { end.max(start).max(end_before) } else { start.max(end_before) };
+            let end = if end.is_finite() {
+                end.max(start).max(end_before)
+            } else {
+                start.max(end_before)
+            };
             if lane.starts.len().is_multiple_of(STRIDE) {
                 lane.busy_before.push(busy);
             }
@@ -108,7 +112,8 @@ impl LaneSpans {
 
     /// The first span that starts after `time`.
     pub fn after(&self, time: f64) -> Option<usize> {
-        Some(self.starts.partition_point(|start| *start <= time)).filter(|span| *span < self.count())
+        Some(self.starts.partition_point(|start| *start <= time))
+            .filter(|span| *span < self.count())
     }
 
     /// The last span that starts before `time`.
@@ -120,9 +125,8 @@ impl LaneSpans {
     /// nearest one.
     pub fn near(&self, time: f64, slack: f64) -> Option<usize> {
         self.at(time).or_else(|| {
-            let distance = |span: usize| {
-                (self.starts[span] - time).max(time - self.ends[span]).max(0.0)
-            };
+            let distance =
+                |span: usize| (self.starts[span] - time).max(time - self.ends[span]).max(0.0);
             [self.before(time), self.after(time)]
                 .into_iter()
                 .flatten()

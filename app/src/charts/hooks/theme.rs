@@ -14,7 +14,8 @@ pub struct Theme {
 impl Theme {
     fn read() -> Self {
         let probe = ColorProbe::new();
-        let palette = Palette::read(|name| probe.as_ref().map_or_else(String::new, |p| p.read(name)));
+        let palette =
+            Palette::read(|name| probe.as_ref().map_or_else(String::new, |p| p.read(name)));
         Self { palette, family: font_family() }
     }
 }

@@ -24,7 +24,8 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
     let (base, overlay) = (NodeRef::<Canvas>::new(), NodeRef::<Canvas>::new());
     let is_focused = RwSignal::new(false);
     let theme = use_theme();
-    let device_width = move || (f64::from(state.width.get_untracked()) * pixel_ratio()).round() as i32;
+    let device_width =
+        move || (f64::from(state.width.get_untracked()) * pixel_ratio()).round() as i32;
 
     redraw(
         move || {
@@ -39,7 +40,8 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
         },
         move || {
             let Some(canvas) = base.get_untracked() else { return };
-            let (width, height) = (state.width.get_untracked(), state.layout.with_untracked(|l| l.height));
+            let (width, height) =
+                (state.width.get_untracked(), state.layout.with_untracked(|l| l.height));
             let Some(mut backend) = cleared(canvas, width, height) else { return };
             let ratio = pixel_ratio();
             let layout = state.layout.with_untracked(|layout| layout.scaled(ratio));
@@ -76,7 +78,8 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
         },
         move || {
             let Some(canvas) = overlay.get_untracked() else { return };
-            let (width, height) = (state.width.get_untracked(), state.layout.with_untracked(|l| l.height));
+            let (width, height) =
+                (state.width.get_untracked(), state.layout.with_untracked(|l| l.height));
             let Some(mut backend) = cleared(canvas, width, height) else { return };
             let ratio = pixel_ratio();
             let layout = state.layout.with_untracked(|layout| layout.scaled(ratio));

@@ -1,17 +1,15 @@
 //! Draws lanes and the memory curve on any plotters backend, in device pixels.
 
-use crate::charts::geometry::{
-    Band, Column, Hatch, LaneRow, LanesLayout, Rect, Run, Viewport, time_ticks,
-};
+use crate::charts::geometry::{Band, Hatch, LaneRow, LanesLayout, Rect, Run, Viewport, time_ticks};
 use crate::charts::hooks::Theme;
-use crate::charts::model::{Amounts, ChartModel, LaneData, Pass};
-use crate::charts::painter::{Ink, Painter, text_width};
+use crate::charts::model::{ChartModel, LaneData, Pass};
+use crate::charts::painter::{Ink, Painter, fitted, text_width};
 use crate::i18n::text;
 use plotters::prelude::{DrawingBackend, RGBColor};
 use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
 use sim_core::quantity::Locale;
-use sim_core::trace::{Category, Phase};
+use sim_core::trace::Phase;
 
 const TICK_PX: f64 = 12.0;
 const LABEL_PX: f64 = 12.0;
@@ -19,8 +17,11 @@ const LABEL_PX: f64 = 12.0;
 /// A strip of spans that is busy for the smallest part of the time is still this visible.
 const FAINTEST: f64 = 0.35;
 
-/// A pass of a micro-batch shows its number when its spans are on average narrower than this.
+/// A span at least this wide shows its name.
 const OWN_LABEL_PX: f64 = 34.0;
+
+/// A pass of a micro-batch shows its number when its spans are on average narrower than this.
+const PASS_LABEL_PX: f64 = 16.0;
 
 /// A span of weight gradients at least this wide is hatched.
 const HATCHED_PX: f64 = 16.0;
@@ -59,12 +60,12 @@ impl Drawing<'_> {
         self.draw_after_the_end(painter);
     }
 
-    fn px(&self, size: f64) -> i32 {
+    pub fn px(&self, size: f64) -> i32 {
         ((size * self.ratio).round() as i32).max(1)
     }
 
     /// The pixel of an instant, within the canvas.
-    fn x(&self, time: f64) -> i32 {
+    pub fn x(&self, time: f64) -> i32 {
         let x = self.view.x(time, f64::from(self.width));
         x.round().clamp(0.0, f64::from(self.width)) as i32
     }
@@ -73,7 +74,12 @@ impl Drawing<'_> {
         Ink { size, color, family: &self.theme.family, align, is_bold: false }
     }
 
-    fn fill_band<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, band: Band, color: RGBColor) {
+    fn fill_band<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        band: Band,
+        color: RGBColor,
+    ) {
         let area = Rect { left: 0, right: self.width, top: band.top, bottom: band.bottom };
         painter.fill(area, color, 1.0);
     }
@@ -83,8 +89,12 @@ impl Drawing<'_> {
         let axis = self.layout.axis;
         for tick in time_ticks(self.view.from(), self.view.to(), most) {
             let x = self.x(tick.value);
-            let line =
-                Rect { left: x, right: x + self.px(1.0), top: axis.bottom - self.px(4.0), bottom: self.layout.height };
+            let line = Rect {
+                left: x,
+                right: x + self.px(1.0),
+                top: axis.bottom - self.px(4.0),
+                bottom: self.layout.height,
+            };
             painter.fill(line, self.theme.palette.grid, 1.0);
             let half = (text_width(&tick.text, TICK_PX) * self.ratio / 2.0) as i32;
             let align = if x - half < 0 {
@@ -99,7 +109,12 @@ impl Drawing<'_> {
         }
     }
 
-    fn draw_lane<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, row: &LaneRow, lane: &LaneData) {
+    fn draw_lane<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        row: &LaneRow,
+        lane: &LaneData,
+    ) {
         let palette = &self.theme.palette;
         let gap = self.px(1.0);
         let Band { top, bottom } = row.band;
@@ -136,14 +151,41 @@ impl Drawing<'_> {
         let Some(span) = self.model.span(lane.tasks[run.spans.start]) else { return };
         let name = text(self.locale, &format!("operation.{}", span.operation.name));
         let room = f64::from(area.width()) / self.ratio - 8.0;
-        if text_width(name, LABEL_PX) <= room {
-            let ink = self.theme.palette.ink_on(self.theme.palette.phases[usize::from(run.kind)]);
-            self.center(painter, area, name, ink, false);
+        if let Some(name) = fitted(name, LABEL_PX, room) {
+            let ground = self.theme.palette.phases[usize::from(run.kind)];
+            if self.pattern_of(run).is_some() {
+                self.clear_behind(painter, area, &name, ground);
+            }
+            self.center(painter, area, &name, self.theme.palette.ink_on(ground), false);
         }
     }
 
+    /// Takes the pattern away where a text will stand.
+    fn clear_behind<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        area: Rect,
+        text: &str,
+        ground: RGBColor,
+    ) {
+        let (x, y) = ((area.left + area.right) / 2, (area.top + area.bottom) / 2);
+        let half = self.px(text_width(text, LABEL_PX) / 2.0 + 2.0);
+        let behind = Rect {
+            left: (x - half).max(area.left),
+            right: (x + half).min(area.right),
+            top: (y - self.px(8.0)).max(area.top),
+            bottom: (y + self.px(8.0)).min(area.bottom),
+        };
+        painter.fill(behind, ground, 1.0);
+    }
+
     /// The micro-batches' numbers, as in the figures of pipeline papers, and where each begins.
-    fn label_passes<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, band: Band, passes: &[Pass]) {
+    fn label_passes<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        band: Band,
+        passes: &[Pass],
+    ) {
         let palette = &self.theme.palette;
         let first = passes.partition_point(|pass| pass.end <= self.view.from());
         let shown = passes[first..].iter().take_while(|pass| pass.start < self.view.to());
@@ -156,7 +198,9 @@ impl Drawing<'_> {
             let area = Rect { left, right, top: band.top, bottom: band.bottom };
             painter.fill(Rect { right: left + self.px(1.0), ..area }, palette.background, 1.0);
             let number = pass.micro_batch.to_string();
-            let is_narrow = width / f64::from(pass.spans.max(1)) < OWN_LABEL_PX * self.ratio;
+            // Of the whole pass, however much of it is shown.
+            let whole = (pass.end - pass.start) / self.view.span() * f64::from(self.width);
+            let is_narrow = whole / f64::from(pass.spans.max(1)) < PASS_LABEL_PX * self.ratio;
             if is_narrow && (text_width(&number, LABEL_PX) + 7.0) * self.ratio < width {
                 let phase = if pass.is_backward { Phase::Backward } else { Phase::Forward };
                 let ink = palette.ink_on(palette.phases[phase as usize]);
@@ -176,93 +220,6 @@ impl Drawing<'_> {
         let x = (area.left + area.right) / 2;
         let y = (area.top + area.bottom) / 2 + self.px(0.5);
         painter.text(text, x, y, Ink { is_bold, ..self.ink(LABEL_PX, color, HPos::Center) });
-    }
-
-    fn memory_y(&self, bytes: f64) -> i32 {
-        self.layout.memory_y(bytes, self.memory_axis)
-    }
-
-    fn draw_curve<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>) {
-        let (points, index) = self.model.curve(self.class);
-        let columns = index.columns(points, self.view, self.width);
-        let mut floor = vec![0.0; columns.len()];
-        let amounts: Vec<Amounts> =
-            columns.iter().map(|column| self.model.with_runtime(self.class, &column.stack)).collect();
-        for category in Category::ALL {
-            let i = category as usize;
-            if amounts.iter().all(|amounts| amounts[i] <= 0.0) {
-                continue;
-            }
-            let top: Vec<f64> = floor.iter().zip(&amounts).map(|(f, a)| f + a[i]).collect();
-            let shape = self.area(&columns, &top, &floor);
-            painter.polygon(&shape, self.theme.palette.categories[i], 1.0);
-            floor = top;
-        }
-        self.draw_limits(painter, &columns, &floor);
-    }
-
-    /// The steps of `top` from left to right, and those of `floor` back.
-    fn area(&self, columns: &[Column], top: &[f64], floor: &[f64]) -> Vec<(i32, i32)> {
-        let end = self.x(self.model.trace().duration());
-        let edge = |i: usize| columns.get(i).map_or(end, |column| column.left.min(end));
-        let step = |i: usize, bytes: f64| {
-            let y = self.memory_y(bytes);
-            [(edge(i), y), (edge(i + 1), y)]
-        };
-        let forth = top.iter().enumerate().flat_map(|(i, bytes)| step(i, *bytes));
-        let back = floor.iter().enumerate().rev().flat_map(|(i, bytes)| {
-            let [left, right] = step(i, *bytes);
-            [right, left]
-        });
-        forth.chain(back).collect()
-    }
-
-    /// The line of what the device offers, what goes beyond it, and the peak.
-    fn draw_limits<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, columns: &[Column], total: &[f64]) {
-        let palette = &self.theme.palette;
-        let peak = &self.model.classes()[self.class];
-        let capacity = self.model.capacity();
-        self.draw_edge_beyond(painter, columns, total, capacity);
-        let y = self.memory_y(capacity);
-        let line = Rect { left: 0, right: self.width, top: y - self.px(1.0), bottom: y + self.px(1.0) };
-        painter.fill(line, palette.capacity, 1.0);
-
-        let held = self.memory_y(peak.total);
-        let area = Rect { left: 0, right: self.width, top: held, bottom: held + self.px(1.0) };
-        painter.dashes(area, palette.text_muted, self.px(4.0));
-        let (points, index) = self.model.curve(self.class);
-        let at_peak = self.model.with_runtime(self.class, &index.at(points, peak.at));
-        let used: f64 = at_peak.iter().sum();
-        if (self.view.from()..=self.view.to()).contains(&peak.at) {
-            let center = (self.x(peak.at), self.memory_y(used));
-            painter.disc(center, self.px(4.0) as u32, palette.background);
-            painter.disc(center, self.px(3.0) as u32, palette.text);
-        }
-    }
-
-    /// The edge of the curve where it is above the line.
-    fn draw_edge_beyond<B: DrawingBackend>(
-        &self,
-        painter: &mut Painter<'_, B>,
-        columns: &[Column],
-        total: &[f64],
-        capacity: f64,
-    ) {
-        let end = self.x(self.model.trace().duration());
-        let mut edge: Vec<(i32, i32)> = Vec::new();
-        for (i, (column, bytes)) in columns.iter().zip(total).enumerate() {
-            if *bytes > capacity {
-                let right = columns.get(i + 1).map_or(end, |next| next.left.min(end));
-                let y = self.memory_y(*bytes);
-                edge.extend([(column.left.min(end), y), (right, y)]);
-            } else if !edge.is_empty() {
-                painter.path(&edge, self.theme.palette.danger, self.px(2.0) as u32);
-                edge.clear();
-            }
-        }
-        if !edge.is_empty() {
-            painter.path(&edge, self.theme.palette.danger, self.px(2.0) as u32);
-        }
     }
 
     /// After the step has ended there is nothing, not even idleness.

@@ -12,12 +12,23 @@ struct Pointer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gesture {
     /// No button is down.
-    Hover { x: f64, y: f64 },
+    Hover {
+        x: f64,
+        y: f64,
+    },
     /// Moves the content by some pixels.
-    Pan { dx: f64 },
+    Pan {
+        dx: f64,
+    },
     /// Zooms around a pixel; above 1 shows less.
-    Zoom { x: f64, factor: f64 },
-    Click { x: f64, y: f64 },
+    Zoom {
+        x: f64,
+        factor: f64,
+    },
+    Click {
+        x: f64,
+        y: f64,
+    },
 }
 
 /// A pointer that moves less than this between down and up has clicked.
@@ -116,7 +127,8 @@ impl Wheel {
         };
         if self.is_shifted || self.delta_x.abs() > self.delta_y.abs() {
             // Some browsers turn a shifted wheel sideways themselves.
-            let larger = if self.delta_x.abs() > self.delta_y.abs() { self.delta_x } else { self.delta_y };
+            let larger =
+                if self.delta_x.abs() > self.delta_y.abs() { self.delta_x } else { self.delta_y };
             return Gesture::Pan { dx: -larger * px };
         }
         let pixels = (self.delta_y * px).clamp(-300.0, 300.0);

@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn zooming_in_and_out_returns() {
-        let (Some(Action::Zoom(a)), Some(Action::Zoom(b))) = (action("+", false), action("-", false))
+        let (Some(Action::Zoom(a)), Some(Action::Zoom(b))) =
+            (action("+", false), action("-", false))
         else {
             panic!("both keys zoom");
         };

@@ -38,7 +38,9 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
             })
         };
         let kind = move || {
-            state.model.with(|m| m.trace().lanes().get(lane).map(|l| words::lane_kind(locale.get(), l)))
+            state
+                .model
+                .with(|m| m.trace().lanes().get(lane).map(|l| words::lane_kind(locale.get(), l)))
         };
         let link = state.model.with(|m| m.trace().lanes().get(lane).and_then(|lane| lane.link));
         view! {
@@ -54,7 +56,9 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
             if !state.is_open(row.group) {
                 return group(row.group, row.name).into_any();
             }
-            let index = state.model.with(|m| m.groups().get(row.group).and_then(|g| g.get(row.lane).copied()));
+            let index = state
+                .model
+                .with(|m| m.groups().get(row.group).and_then(|g| g.get(row.lane).copied()));
             index.map(|index| lane(index, row.name)).into_any()
         });
         view! { {headers} {rows.collect_view()} }
@@ -81,7 +85,8 @@ fn MemoryAxis(state: TimelineState) -> impl IntoView {
         state.layout.with(|layout| {
             let most = (layout.curve.height() / 34).max(2) as usize;
             let ticks = memory_ticks(axis, MemoryScale::of(axis, state.unit.get()), most);
-            let place = |value| (layout.memory_y(value, axis) - LINE_PX / 2).min(layout.height - LINE_PX);
+            let place =
+                |value| (layout.memory_y(value, axis) - LINE_PX / 2).min(layout.height - LINE_PX);
             ticks
                 .into_iter()
                 .map(|tick| {

@@ -1,6 +1,7 @@
 //! The timeline of a step: lanes of spans, and the memory curve on the same time axis.
 
 mod canvas;
+mod curve;
 mod details;
 mod draw;
 mod facts;
@@ -8,6 +9,7 @@ mod gestures;
 mod keys;
 mod labels;
 mod legend;
+mod moves;
 mod overlay;
 mod state;
 mod table;
@@ -45,10 +47,8 @@ pub fn Timeline(
     #[prop(into)] locale: Signal<Locale>,
     selected: RwSignal<Option<Question>>,
 ) -> impl IntoView {
-    let model = Memo::new_with_compare(
-        move |_| Arc::new(ChartModel::new(simulation.get())),
-        |_, _| true,
-    );
+    let model =
+        Memo::new_with_compare(move |_| Arc::new(ChartModel::new(simulation.get())), |_, _| true);
     let (body, place) = (NodeRef::<Div>::new(), NodeRef::<Div>::new());
     let body_width = use_width(body);
     let duration = move || model.with(|model| model.trace().duration());
@@ -65,9 +65,8 @@ pub fn Timeline(
         memory_axis: glide(Signal::derive(move || model.with(|m| m.memory_axis(unit.get())))),
     });
     let title = move || text(locale.get(), "chart.timeline.title");
-    let step = move || {
-        filled(locale.get(), "chart.timeline.step", &[("time", format_secs(duration()))])
-    };
+    let step =
+        move || filled(locale.get(), "chart.timeline.step", &[("time", format_secs(duration()))]);
     let button = move |key: &'static str, act: fn(TimelineState)| {
         let name = move || text(locale.get(), &format!("chart.timeline.{key}"));
         view! {
@@ -97,3 +96,6 @@ pub fn Timeline(
         </figure>
     }
 }
+
+#[cfg(test)]
+mod tests;

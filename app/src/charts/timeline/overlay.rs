@@ -37,16 +37,18 @@ impl Overlay<'_> {
             let mark = Rect { left: 0, right: self.px(3.0), top, bottom };
             painter.fill(mark, palette.accent, 1.0);
         }
-        if let Some(task) = self.pinned {
-            if let Some(area) = self.area(task) {
-                let waited = self.model.waited_for(task);
-                if let Some(from) = waited.and_then(|span| self.area(span.task)) {
-                    self.draw_arrow(painter, from, area);
-                }
-                self.outline(painter, area, palette.accent);
+        if let Some(task) = self.pinned
+            && let Some(area) = self.area(task)
+        {
+            let waited = self.model.waited_for(task);
+            if let Some(from) = waited.and_then(|span| self.area(span.task)) {
+                self.draw_arrow(painter, from, area);
             }
+            self.outline(painter, area, palette.accent);
         }
-        if let Some(area) = self.hovered.filter(|task| self.pinned != Some(*task)).and_then(|t| self.area(t)) {
+        if self.hovered != self.pinned
+            && let Some(area) = self.hovered.and_then(|task| self.area(task))
+        {
             self.outline(painter, area, palette.text);
         }
         if let Some(time) = self.cursor {
@@ -77,7 +79,12 @@ impl Overlay<'_> {
         Some(Rect { left, right: right.max(left + 1), top: row.band.top, bottom: row.band.bottom })
     }
 
-    fn outline<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, area: Rect, color: RGBColor) {
+    fn outline<B: DrawingBackend>(
+        &self,
+        painter: &mut Painter<'_, B>,
+        area: Rect,
+        color: RGBColor,
+    ) {
         let line = self.px(2.0);
         let around = Rect {
             left: area.left - line,
@@ -108,7 +115,11 @@ impl Overlay<'_> {
         painter.path(&[start, (start.0, turn), (end.0, turn), end], color, line as u32);
         let head = self.px(5.0);
         let base = if is_down { end.1 - head } else { end.1 + head };
-        painter.polygon(&[(end.0 - head, base), (end.0 + head, base), (end.0, end.1 + thin)], color, 1.0);
+        painter.polygon(
+            &[(end.0 - head, base), (end.0 + head, base), (end.0, end.1 + thin)],
+            color,
+            1.0,
+        );
     }
 
     fn draw_cursor<B: DrawingBackend>(&self, painter: &mut Painter<'_, B>, time: f64) {
@@ -119,7 +130,8 @@ impl Overlay<'_> {
         }
         let x = x as i32;
         let axis = self.layout.axis;
-        let line = Rect { left: x, right: x + self.px(1.0), top: axis.bottom, bottom: self.layout.height };
+        let line =
+            Rect { left: x, right: x + self.px(1.0), top: axis.bottom, bottom: self.layout.height };
         painter.fill(line, palette.text, 1.0);
         let text = time_text(time, self.view.span() / FLAG_STEPS);
         let half = (text_width(&text, FLAG_PX) * self.ratio / 2.0) as i32 + self.px(6.0);

@@ -1,5 +1,9 @@
 //! What a visitor does, step by step, in the real page. A journey is tested by being listed in [`ALL`].
 
+mod address;
+mod explore;
+mod import;
+mod screens;
 mod start;
 
 use std::path::Path;
@@ -16,7 +20,33 @@ pub struct Journey {
     pub run: fn(&mut Page, &str) -> Result<()>,
 }
 
-pub const ALL: &[Journey] = &[start::OPENS, start::SAYS_WHEN_IT_CANNOT];
+pub const ALL: &[Journey] = &[
+    start::OPENS,
+    start::SAYS_WHEN_IT_CANNOT,
+    explore::OFFERS_A_FIX,
+    explore::ZERO_SHRINKS,
+    explore::KEYS_MOVE,
+    import::IMPORTS,
+    import::REFUSES,
+    address::KEEPS_STATE,
+    address::SURVIVES,
+    address::SPEAKS,
+    screens::FITS_A_PHONE,
+];
+
+/// The slider that moves optimizer states, gradients and weights from one GPU to all.
+const ZERO: &str = "input[type=range][data-control=zero]";
+
+/// The selector of an element that the page marks for tests.
+fn at(test_id: &str) -> String {
+    format!("[data-testid=\"{test_id}\"]")
+}
+
+/// Opens the page in English with a state, which may be empty, and waits for its verdict.
+fn start_with(page: &mut Page, url: &str, hash: &str) -> Result<()> {
+    page.goto(&format!("{url}?lang=en{hash}"))?;
+    page.wait_for(&at("verdict"))
+}
 
 /// How many journeys did what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
