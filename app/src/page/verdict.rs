@@ -27,9 +27,12 @@ pub fn VerdictLine() -> impl IntoView {
         Some(_) if store.is_stale() => store.text("verdict.impossible-now").to_owned(),
         Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
     };
-    let shape = Signal::derive(move || {
-        if fits.get() && !store.is_stale() { Shape::Check } else { Shape::Cross }
-    });
+    let shape =
+        Signal::derive(
+            move || {
+                if fits.get() && !store.is_stale() { Shape::Check } else { Shape::Cross }
+            },
+        );
     let why_memory = move |_| {
         let question =
             store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));

@@ -33,7 +33,7 @@ impl ClusterLink {
     /// The name to show.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Catalogue(link) => link.name,
+            Self::Catalogue(link) => link.short_name(),
             Self::Custom { .. } => "custom",
         }
     }
@@ -78,7 +78,7 @@ impl Topology {
                 let bus = link.bus_bandwidth(devices, self.peers);
                 Group {
                     ranks: 1,
-                    link: link.name,
+                    link: link.short_name(),
                     all_reduce: bus.all_reduce_gb_per_s * 1e9,
                     all_gather: bus.all_gather_gb_per_s * 1e9,
                     step_latency: bus.step_latency_us * 1e-6,
@@ -109,7 +109,7 @@ impl Topology {
                 };
                 Group {
                     ranks: 1,
-                    link: link.name,
+                    link: link.short_name(),
                     all_reduce: bus.all_reduce_gb_per_s * 1e9 * node * share,
                     all_gather: bus.all_gather_gb_per_s * 1e9 * node * share,
                     step_latency: bus.step_latency_us * 1e-6,

@@ -158,6 +158,18 @@ fn usual_step_us(link: &Link) -> f64 {
 }
 
 impl Link {
+    /// The name without what it is found on: `NVLink 3`, `InfiniBand NDR`, `PCIe 4.0 x16`.
+    ///
+    /// ```
+    /// use sim_core::hardware::link_catalog::find;
+    /// assert_eq!(find("nvlink3").expect("listed").short_name(), "NVLink 3");
+    /// assert_eq!(find("ib-ndr").expect("listed").short_name(), "InfiniBand NDR");
+    /// ```
+    pub fn short_name(&self) -> &'static str {
+        let end = [" (", " and ", ", "].iter().filter_map(|mark| self.name.find(mark)).min();
+        &self.name[..end.unwrap_or(self.name.len())]
+    }
+
     /// What a collective reaches over a group of `devices`, each with one port of this link.
     ///
     /// The row that stands for groups of this size counts; without one, the one-way rate times the

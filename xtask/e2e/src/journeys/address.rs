@@ -31,7 +31,10 @@ fn survives(page: &mut Page, url: &str) -> Result<()> {
         ("#rubbish", "not a Headroom link"),
         ("#v=1&model=llama-2-7b", "cut off"),
         ("#v=99&model=llama-2-7b&end", "version 99"),
-        ("#v=1&model=llama-2-7b&strategy.zero=nine&end", "strategy.zero"),
+        (
+            "#v=1&model=llama-2-7b&hardware.device=a100-sxm-80gb&strategy.zero=nine&end",
+            "strategy.zero",
+        ),
         ("#v=1&model=%ff&end", "model"),
     ] {
         page.goto("about:blank")?;

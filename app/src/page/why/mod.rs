@@ -1,19 +1,19 @@
 //! Why a number is what it is: formula, numbers filled in, symbols, parts, source.
 
-use super::icon::{Icon, Shape};
-use super::verdict::basis_name;
-use crate::i18n::{fill, find, text};
-use crate::state::formula::substituted;
-use crate::state::use_store;
-use crate::state::values::{in_formula, in_words};
-use crate::state::verdict::first_question;
-use leptos::prelude::*;
-use sim_core::Simulation;
-use sim_core::explain::{Explanation, Question};
-use sim_core::quantity::{Bytes, Locale, Unit, format_bytes};
+mod formula;
+mod parts;
 
-/// How many parts are listed before the rest is summed up.
-const PARTS: usize = 8;
+use super::icon::{Icon, Shape};
+use crate::i18n::{fill, text};
+use crate::state::use_store;
+use crate::state::values::in_words;
+use crate::state::verdict::first_question;
+use formula::{FormulaView, Source};
+use leptos::prelude::*;
+use parts::Parts;
+use sim_core::Simulation;
+use sim_core::explain::Question;
+use sim_core::quantity::Locale;
 
 #[component]
 pub fn Why() -> impl IntoView {
@@ -92,7 +92,9 @@ pub fn Why() -> impl IntoView {
                     </button>
                 </p>
             </Show>
-            {move || explanation.get().map(|e| view! { <Body explanation=e/> })}
+            <FormulaView explanation/>
+            <Parts explanation/>
+            <Source explanation/>
         </section>
     }
 }
@@ -128,108 +130,4 @@ fn class_name(locale: Locale, simulation: &Simulation, question: Question) -> Op
         _ => "why.stage",
     };
     Some(fill(text(locale, key), &[("stage", own.stage), ("ranks", own.ranks)]))
-}
-
-#[component]
-fn Body(explanation: Explanation) -> impl IntoView {
-    let store = use_store();
-    let formula = explanation.formula;
-    let symbols = explanation.symbols.clone();
-    let expression = explanation.expression;
-    let result = explanation.result;
-    let with_numbers = move || {
-        let unit = store.unit.get();
-        let values: Vec<_> =
-            symbols.iter().map(|symbol| (symbol.symbol, in_formula(symbol.value, unit))).collect();
-        format!("= {}", substituted(expression, &values))
-    };
-    let rows = explanation
-        .symbols
-        .iter()
-        .map(|symbol| {
-            let (name, value) = (symbol.name, symbol.value);
-            view! {
-                <tr>
-                    <th scope="row">{symbol.symbol}</th>
-                    <td>{move || store.text(&format!("symbol.{name}"))}</td>
-                    <td class="number">{move || in_formula(value, store.unit.get())}</td>
-                </tr>
-            }
-        })
-        .collect_view();
-    let basis = basis_name(explanation.basis);
-    view! {
-        <p class="why-formula-name">{move || store.text(&format!("formula.{formula}"))}</p>
-        <div class="formula" data-testid="formula">
-            <p>{expression}</p>
-            <p>{with_numbers}</p>
-            <p><strong>"= " {move || in_words(result, store.unit.get())}</strong></p>
-        </div>
-        {differs(&explanation).then(|| view! {
-            <p class="why-differs">{move || store.text("why.differs")}</p>
-        })}
-        <table class="symbols">
-            <caption class="hidden">{move || store.text("why.symbols")}</caption>
-            <tbody>{rows}</tbody>
-        </table>
-        <Parts parts=explanation.parts/>
-        <p class="source">
-            <span class=format!("badge {basis}")>{move || store.text(&format!("basis.{basis}"))}</span>
-            " "
-            {explanation.source}
-        </p>
-    }
-}
-
-/// True where the formula counts what is kept, and the instant has noticeably more or less.
-fn differs(explanation: &Explanation) -> bool {
-    let unit = Unit::default();
-    in_words(explanation.result, unit) != in_words(explanation.shown, unit)
-}
-
-/// What the number is made of, each with its share.
-#[component]
-fn Parts(parts: Vec<(&'static str, f64)>) -> impl IntoView {
-    let store = use_store();
-    if parts.is_empty() {
-        return None;
-    }
-    let largest = parts.iter().map(|part| part.1).fold(f64::MIN_POSITIVE, f64::max);
-    let rest: f64 = parts.iter().skip(PARTS).map(|part| part.1).sum();
-    let rows = parts
-        .iter()
-        .take(PARTS)
-        .map(|&(name, bytes)| {
-            let label = move || {
-                let locale = store.locale.get();
-                find(locale, &format!("tensor.{name}")).unwrap_or(name)
-            };
-            view! { <PartRow label=Signal::derive(label) bytes largest/> }
-        })
-        .collect_view();
-    let rest = (rest > 0.0).then(|| {
-        let label = Signal::derive(move || store.text("why.rest"));
-        view! { <PartRow label bytes=rest largest=largest.max(rest)/> }
-    });
-    Some(view! {
-        <h4>{move || store.text("why.parts")}</h4>
-        <ul class="parts">{rows} {rest}</ul>
-    })
-}
-
-#[component]
-fn PartRow(label: Signal<&'static str>, bytes: f64, largest: f64) -> impl IntoView {
-    let store = use_store();
-    let amount = move || amount(bytes, store.unit.get());
-    view! {
-        <li>
-            <span class="part-name">{move || label.get()}</span>
-            <span class="number">{amount}</span>
-            <span class="part-bar" style:width=format!("{:.1}%", 100.0 * bytes / largest)></span>
-        </li>
-    }
-}
-
-fn amount(bytes: f64, unit: Unit) -> String {
-    format_bytes(Bytes::new(bytes), unit)
 }
