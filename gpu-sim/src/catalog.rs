@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 use sim_core::hardware::{self, link_catalog};
 use sim_core::{model, presets};
 use std::io::Write;
@@ -37,72 +37,85 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         List::Presets => ready(),
     };
     let mut out = std::io::stdout().lock();
-    for row in rows {
-        if arguments.json {
-            writeln!(out, "{row}")?;
-        } else {
-            let cells: Vec<String> = row
-                .as_object()
-                .into_iter()
-                .flat_map(|object| object.values())
-                .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-                .collect();
-            writeln!(out, "{}", cells.join("\t"))?;
+    if arguments.json {
+        for row in rows {
+            let object: serde_json::Map<String, Value> =
+                row.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            writeln!(out, "{}", Value::Object(object))?;
         }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(first) = rows.first() {
+        let names: Vec<&str> = first.iter().map(|(name, _)| *name).collect();
+        writeln!(out, "{}", names.join("\t"))?;
+    }
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        writeln!(out, "{}", cells.join("\t"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn models() -> Vec<serde_json::Value> {
+/// Named cells in the order of the table's columns.
+type Row = Vec<(&'static str, Value)>;
+
+fn models() -> Vec<Row> {
     model::catalog::MODELS
         .iter()
         .map(|entry| {
-            json!({
-                "id": entry.id,
-                "name": entry.name,
-                "parameters": entry.shape.total_params(),
-                "layers": entry.shape.layers,
-                "hidden": entry.shape.hidden,
-            })
+            vec![
+                ("id", json!(entry.id)),
+                ("name", json!(entry.name)),
+                ("parameters", json!(entry.shape.total_params())),
+                ("layers", json!(entry.shape.layers)),
+                ("hidden", json!(entry.shape.hidden)),
+            ]
         })
         .collect()
 }
 
-fn devices() -> Vec<serde_json::Value> {
+fn devices() -> Vec<Row> {
     hardware::catalog::devices()
         .map(|device| {
-            json!({
-                "id": device.id,
-                "name": device.name,
-                "memory_gib": device.memory_usable_gib(),
-                "memory_gb_per_s": device.memory_bandwidth_gb_per_s,
-                "bf16_tflops": device.peaks.bf16_tflops,
-                "fp16_tflops": device.peaks.fp16_tflops,
-            })
+            vec![
+                ("id", json!(device.id)),
+                ("name", json!(device.name)),
+                ("memory_gib", json!(device.memory_usable_gib())),
+                ("memory_gb_per_s", json!(device.memory_bandwidth_gb_per_s)),
+                ("bf16_tflops", json!(device.peaks.bf16_tflops)),
+                ("fp16_tflops", json!(device.peaks.fp16_tflops)),
+            ]
         })
         .collect()
 }
 
-fn links() -> Vec<serde_json::Value> {
+fn links() -> Vec<Row> {
     link_catalog::LINKS
         .iter()
         .map(|link| {
-            json!({
-                "id": link.id,
-                "name": link.name,
-                "one_way_gb_per_s": link.one_way_gb_per_s,
-                "latency_us": link.latency_us,
-            })
+            vec![
+                ("id", json!(link.id)),
+                ("name", json!(link.name)),
+                ("one_way_gb_per_s", json!(link.one_way_gb_per_s)),
+                ("latency_us", json!(link.latency_us)),
+            ]
         })
         .collect()
 }
 
-fn ready() -> Vec<serde_json::Value> {
+fn ready() -> Vec<Row> {
     presets::ALL
         .iter()
         .map(|preset| {
             let scenario = preset.scenario();
-            json!({"id": preset.id, "name": scenario.name, "scenario": scenario})
+            vec![
+                ("id", json!(preset.id)),
+                ("name", json!(scenario.name)),
+                ("scenario", json!(scenario)),
+            ]
         })
         .collect()
 }

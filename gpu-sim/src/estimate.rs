@@ -2,8 +2,9 @@
 
 use crate::message;
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
-use sim_core::scenario::{MAX_SCENARIO_BYTES, Scenario, ScenarioError};
+use serde_json::Value;
+use sim_core::report::Report;
+use sim_core::scenario::{MAX_SCENARIO_BYTES, Scenario};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -54,8 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         answer(&String::from_utf8_lossy(&bytes))?;
     } else if let Some(path) = &arguments.jsonl {
         let mut reader = open(path)?;
-        while let Some(line) = next_line(&mut reader)
-            .with_context(|| format!("cannot read {}", path.display()))?
+        while let Some(line) =
+            next_line(&mut reader).with_context(|| format!("cannot read {}", path.display()))?
         {
             if !line.trim().is_empty() {
                 answer(&line)?;
@@ -104,42 +105,17 @@ fn next_line(reader: &mut dyn BufRead) -> std::io::Result<Option<String>> {
 
 /// The report of a scenario's text, and whether the scenario could be computed.
 fn answer(text: &str) -> (Value, bool) {
-    match Scenario::from_json(text) {
-        Err(error) => (unreadable(&error), false),
-        Ok(scenario) => {
-            let report = sim_core::report(&scenario);
-            let computed = report.memory.is_some();
-            let mut value = serde_json::to_value(&report).expect("a report has string keys only");
-            if let Some(issues) = value["issues"].as_array_mut() {
-                for (json, issue) in issues.iter_mut().zip(&report.issues) {
-                    json["message"] = message::sentence(issue).into();
-                }
-            }
-            (value, computed)
+    let report = match Scenario::from_json(text) {
+        Ok(scenario) => sim_core::report(&scenario),
+        Err(error) => Report::unreadable(&error),
+    };
+    let mut value = serde_json::to_value(&report).expect("a report has string keys only");
+    if let Some(issues) = value["issues"].as_array_mut() {
+        for (json, issue) in issues.iter_mut().zip(&report.issues) {
+            json["message"] = message::sentence(issue).into();
         }
     }
-}
-
-/// The report of a text that is no scenario.
-fn unreadable(error: &ScenarioError) -> Value {
-    json!({
-        "version": sim_core::report::REPORT_VERSION,
-        "name": "",
-        "fits": false,
-        "issues": [{
-            "severity": "error",
-            "code": "unreadable",
-            "field": error.field().unwrap_or("."),
-            "values": {},
-            "ways_out": [],
-            "message": error.to_string(),
-        }],
-        "scenario": null,
-        "params": null,
-        "memory": null,
-        "time": null,
-        "assumptions": [],
-    })
+    (value, report.memory.is_some())
 }
 
 #[cfg(test)]

@@ -13,20 +13,42 @@ fn text(key: &str) -> &str {
         .map_or(key, |(_, text)| text.trim())
 }
 
-/// The sentence of an issue, its placeholders filled.
+/// The sentence of an issue, its placeholders filled, with the field in front.
 pub fn sentence(issue: &Issue) -> String {
-    let key = format!("issue.{}", issue.code.name());
-    let mut sentence = text(&key).to_owned();
-    for (name, value) in &issue.values {
-        sentence = sentence.replace(&format!("{{{name}}}"), value);
+    let template = text(&format!("issue.{}", issue.code.name())).to_owned();
+    format!("{}: {}", issue.field, filled(&template, issue))
+}
+
+/// Fills placeholders in one pass: a value that looks like a placeholder stays as it is.
+fn filled(template: &str, issue: &Issue) -> String {
+    let mut sentence = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        sentence.push_str(before);
+        let Some((name, behind)) = after.split_once('}') else {
+            sentence.push('{');
+            rest = after;
+            continue;
+        };
+        match issue.values.get(name) {
+            Some(value) => sentence.push_str(value),
+            None => sentence.push_str(&format!("{{{name}}}")),
+        }
+        rest = behind;
     }
-    sentence.replace("{field}", &issue.field)
+    sentence + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use sim_core::issue::IssueCode;
+
+    #[test]
+    fn a_value_that_looks_like_a_placeholder_is_left_alone() {
+        let issue = Issue::new(IssueCode::UnknownModel, "model").with("value", "{field}");
+        assert_eq!(filled("“{value}” {other}", &issue), "“{field}” {other}");
+    }
 
     #[test]
     fn every_issue_has_a_sentence() {

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It runs; something is worth knowing.
+    /// Nothing is wrong; something is worth knowing.
     Note,
-    /// It runs, but is pointless or refused by a named framework.
+    /// It is computed, but does not fit, is pointless, or is refused by a named framework.
     Warning,
     /// Nothing can be computed.
     Error,
@@ -22,6 +22,8 @@ pub enum Severity {
 /// What it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IssueCode {
+    /// The text is no scenario.
+    Unreadable,
     UnknownModel,
     BadModelConfig,
     UnknownDevice,
@@ -44,7 +46,10 @@ pub enum IssueCode {
     ZeroWithPipeline,
     TpAcrossNodes,
     FewMicroBatches,
-    Fp16GradientScale,
+    ZeroNotInFramework,
+    TpDoesNotDivide,
+    SequenceAbovePositions,
+    LinkOfOtherKind,
     TooManyTasks,
     TensorsTooLarge,
     DoesNotFit,
@@ -53,6 +58,7 @@ pub enum IssueCode {
 impl IssueCode {
     /// All of them.
     pub const ALL: &'static [Self] = &[
+        Self::Unreadable,
         Self::UnknownModel,
         Self::BadModelConfig,
         Self::UnknownDevice,
@@ -75,7 +81,10 @@ impl IssueCode {
         Self::ZeroWithPipeline,
         Self::TpAcrossNodes,
         Self::FewMicroBatches,
-        Self::Fp16GradientScale,
+        Self::ZeroNotInFramework,
+        Self::TpDoesNotDivide,
+        Self::SequenceAbovePositions,
+        Self::LinkOfOtherKind,
         Self::TooManyTasks,
         Self::TensorsTooLarge,
         Self::DoesNotFit,
@@ -84,6 +93,7 @@ impl IssueCode {
     /// The name in reports and in the keys of texts.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Unreadable => "unreadable",
             Self::UnknownModel => "unknown-model",
             Self::BadModelConfig => "bad-model-config",
             Self::UnknownDevice => "unknown-device",
@@ -106,7 +116,10 @@ impl IssueCode {
             Self::ZeroWithPipeline => "zero-with-pipeline",
             Self::TpAcrossNodes => "tp-across-nodes",
             Self::FewMicroBatches => "few-micro-batches",
-            Self::Fp16GradientScale => "fp16-gradient-scale",
+            Self::ZeroNotInFramework => "zero-not-in-framework",
+            Self::TpDoesNotDivide => "tp-does-not-divide",
+            Self::SequenceAbovePositions => "sequence-above-positions",
+            Self::LinkOfOtherKind => "link-of-other-kind",
             Self::TooManyTasks => "too-many-tasks",
             Self::TensorsTooLarge => "tensors-too-large",
             Self::DoesNotFit => "does-not-fit",
@@ -122,8 +135,10 @@ impl IssueCode {
             | Self::ZeroWithoutReplicas
             | Self::ZeroWithPipeline
             | Self::TpAcrossNodes
-            | Self::FewMicroBatches => Severity::Warning,
-            Self::Fp16GradientScale | Self::DoesNotFit => Severity::Note,
+            | Self::FewMicroBatches
+            | Self::ZeroNotInFramework
+            | Self::LinkOfOtherKind
+            | Self::DoesNotFit => Severity::Warning,
             _ => Severity::Error,
         }
     }
@@ -135,6 +150,9 @@ impl Serialize for IssueCode {
     }
 }
 
+/// Characters of a value that a sentence shows.
+const LONGEST_VALUE: usize = 300;
+
 /// One finding about a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
@@ -144,11 +162,12 @@ pub struct Issue {
     pub field: String,
     /// What the sentence is filled with.
     pub values: BTreeMap<&'static str, String>,
-    /// Edits that each remove the issue, the nearest first.
+    /// Edits that each remove the issue without a new error, the nearest first.
     pub ways_out: Vec<Edit>,
 }
 
 impl Issue {
+    /// An issue of a field, without values and ways out yet.
     pub fn new(code: IssueCode, field: impl Into<String>) -> Self {
         Self {
             severity: code.severity(),
@@ -162,7 +181,12 @@ impl Issue {
     /// Adds a value for the sentence.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
-        self.values.insert(name, value.to_string());
+        let mut text = value.to_string();
+        if let Some((end, _)) = text.char_indices().nth(LONGEST_VALUE) {
+            text.truncate(end);
+            text.push('…');
+        }
+        self.values.insert(name, text);
         self
     }
 

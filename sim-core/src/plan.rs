@@ -3,7 +3,7 @@
 use crate::cost::Topology;
 use crate::hardware::Device;
 use crate::model::ModelShape;
-use crate::operators::{Context, Kernels};
+use crate::operators::{Context, Kernels, Tied};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
     AttentionKernel, Framework, Optimizer, OptimizerImplementation, Recompute, Scenario,
@@ -81,9 +81,14 @@ impl Plan {
         }
     }
 
-    /// True when the token table is the head's matrix and lives beside it on one stage.
-    pub fn ties_on_one_stage(&self) -> bool {
-        self.model.tied_embeddings && self.model.lm_head && self.pp == 1
+    /// True when the token table is the head's matrix too.
+    pub fn ties_head(&self) -> bool {
+        self.model.tied_embeddings && self.model.lm_head
+    }
+
+    /// Whether table and head are one matrix on one stage.
+    pub fn tied(&self) -> Tied {
+        if self.ties_head() && self.pp == 1 { Tied::OnThisStage } else { Tied::No }
     }
 }
 

@@ -13,6 +13,16 @@ pub enum DType {
 }
 
 impl DType {
+    /// The name in a scenario file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp32 => "fp32",
+            Self::Fp16 => "fp16",
+            Self::Bf16 => "bf16",
+            Self::Fp8 => "fp8",
+        }
+    }
+
     /// Bytes of one number.
     pub const fn bytes(self) -> u64 {
         match self {

@@ -7,6 +7,7 @@
 
 use crate::engine::Moment;
 use crate::operators::{Collective, CollectiveKind, GradientRule, Operator, Tape, TensorId, Work};
+use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 use std::ops::Range;
 
@@ -40,6 +41,8 @@ pub struct Step {
     pub parameters: u64,
     /// Parameters whose gradient this step adds to an existing one.
     pub shared_parameters: u64,
+    /// Parameters whose gradient is final after this step.
+    pub reduced_parameters: u64,
 }
 
 /// Forward and backward of a tape.
@@ -50,6 +53,15 @@ pub struct Program {
     pub backward: Vec<Step>,
     /// What is freed when the micro-batch's whole backward has ended.
     pub after_backward: Vec<StepEffect>,
+}
+
+impl Program {
+    /// Bytes that forward leaves for backward, the input where it is kept included.
+    ///
+    /// Holds for a tape whose output is as large as its input, as a layer's is.
+    pub fn kept_bytes(&self) -> i64 {
+        self.forward.iter().flat_map(|step| &step.effects).map(|effect| effect.delta).sum()
+    }
 }
 
 /// Derives the steps of `tape` when the operators of `segments` save nothing forward and run again
@@ -233,7 +245,8 @@ impl<'a> Derivation<'a> {
             workspace(operator.forward_workspace, &mut effects);
             for id in operator.reads.iter().chain(&operator.writes).copied() {
                 let inside = self.producer[id.0].is_some_and(|made| segment.contains(&made));
-                let read_later = self.last_reader[id.0].is_some_and(|last| last > index && last < end);
+                let read_later =
+                    self.last_reader[id.0].is_some_and(|last| last > index && last < end);
                 if inside && !read_later && self.holds[id.0] == 0 {
                     self.free(id, &mut effects);
                 }
@@ -275,8 +288,9 @@ impl<'a> Derivation<'a> {
     fn backward(&mut self, index: usize) {
         let operator = &self.tape.operators[index];
         let mut effects = Vec::new();
+        let mut added = Vec::new();
         if !operator.writes.is_empty() {
-            self.make_gradients(operator, &mut effects);
+            added = self.make_gradients(operator, &mut effects);
         }
         workspace(operator.backward_workspace, &mut effects);
         for &id in &operator.writes {
@@ -288,9 +302,27 @@ impl<'a> Derivation<'a> {
             self.release(id, &mut effects);
         }
         self.program.backward.extend(backward_steps(operator, effects));
+        for id in added {
+            self.program.backward.push(self.accumulation(id));
+        }
     }
 
-    fn make_gradients(&mut self, operator: &Operator, effects: &mut Vec<StepEffect>) {
+    /// Adds a second gradient of a tensor to the first and frees it.
+    fn accumulation(&self, id: TensorId) -> Step {
+        let bytes = self.tape.tensors[id.0].bytes;
+        let mut step =
+            compute_step("accumulate-gradient", Phase::Backward, Work::stream(3 * bytes, 1));
+        step.effects.push(self.gradient_effect(id, Moment::End, -1));
+        step
+    }
+
+    /// Allocates the gradients of an operator's inputs; gives back those that are second ones.
+    fn make_gradients(
+        &mut self,
+        operator: &Operator,
+        effects: &mut Vec<StepEffect>,
+    ) -> Vec<TensorId> {
+        let mut added = Vec::new();
         let mut inputs = operator.reads.clone();
         inputs.sort_unstable();
         inputs.dedup();
@@ -317,7 +349,7 @@ impl<'a> Derivation<'a> {
                 _ => {
                     effects.push(self.gradient_effect(id, Moment::Start, 1));
                     if exists {
-                        effects.push(self.gradient_effect(id, Moment::End, -1));
+                        added.push(id);
                     } else {
                         self.gradients.push(Gradient { tensor: id, references: 1 });
                         self.gradient_of[id.0] = Some(self.gradients.len() - 1);
@@ -325,6 +357,7 @@ impl<'a> Derivation<'a> {
                 }
             }
         }
+        added
     }
 
     fn drop_gradient(&mut self, gradient: usize, effects: &mut Vec<StepEffect>) {
@@ -395,6 +428,7 @@ fn backward_steps(operator: &Operator, effects: Vec<StepEffect>) -> Vec<Step> {
     if let Some(last) = steps.last_mut() {
         last.parameters = operator.parameters;
         last.shared_parameters = operator.shared_parameters;
+        last.reduced_parameters = operator.reduced_parameters;
     }
     attach(&mut steps, effects);
     steps
@@ -408,6 +442,7 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         effects: Vec::new(),
         parameters: 0,
         shared_parameters: 0,
+        reduced_parameters: 0,
     }
 }
 
@@ -424,6 +459,7 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         effects: Vec::new(),
         parameters: 0,
         shared_parameters: 0,
+        reduced_parameters: 0,
     }
 }
 
@@ -434,13 +470,6 @@ fn attach(steps: &mut [Step], effects: Vec<StepEffect>) {
             Moment::Start => steps.first_mut(),
             Moment::End => steps.last_mut(),
         };
-        debug_assert!(step.is_some(), "memory changes belong to a step");
-        if let Some(step) = step {
-            step.effects.push(effect);
-        }
+        step.expect("an operator that changes memory has a step").effects.push(effect);
     }
-}
-
-fn signed(bytes: u64) -> i64 {
-    i64::try_from(bytes).expect("checked scenarios have tensors far below 2^63 bytes")
 }

@@ -1,8 +1,8 @@
 //! The answer to a scenario, as the command line prints it and the page shows it.
 
 pub use crate::hardware::Basis;
-use crate::issue::Issue;
-use crate::scenario::Scenario;
+use crate::issue::{Issue, IssueCode};
+use crate::scenario::{Scenario, ScenarioError};
 use serde::Serialize;
 
 /// The version of the report format.
@@ -18,13 +18,37 @@ pub struct Report {
     /// scenario has errors.
     pub fits: bool,
     pub issues: Vec<Issue>,
-    /// The scenario with every default written out.
-    pub scenario: Scenario,
+    /// The scenario with every default written out; missing when the text was none.
+    pub scenario: Option<Scenario>,
     /// Missing when the scenario has errors, as is all that follows.
     pub params: Option<ParamsReport>,
     pub memory: Option<MemoryReport>,
     pub time: Option<TimeReport>,
     pub assumptions: Vec<Assumption>,
+}
+
+impl Report {
+    /// The report of what could not be computed.
+    pub fn failed(scenario: Option<&Scenario>, issues: Vec<Issue>) -> Self {
+        Self {
+            version: REPORT_VERSION,
+            name: scenario.map_or_else(String::new, |scenario| scenario.name.clone()),
+            fits: false,
+            issues,
+            scenario: scenario.cloned(),
+            params: None,
+            memory: None,
+            time: None,
+            assumptions: Vec::new(),
+        }
+    }
+
+    /// The report of a text that is no scenario.
+    pub fn unreadable(error: &ScenarioError) -> Self {
+        let issue = Issue::new(IssueCode::Unreadable, error.field().unwrap_or("."))
+            .with("reason", error.to_string());
+        Self::failed(None, vec![issue])
+    }
 }
 
 /// Parameters of the whole model.
@@ -112,13 +136,15 @@ pub struct TimeReport {
     pub tokens_per_s_per_device: f64,
     /// Model FLOPs (no recompute) per second and device, in TFLOP/s.
     pub tflops_per_device: f64,
-    /// Model FLOP utilization: share of the device's dense peak, 0 to 1.
+    /// Model FLOP utilization: share of the device's dense peak. The convention counts attention
+    /// over the full square, so causal kernels can exceed 1 at long sequences.
     pub mfu: f64,
     /// Hardware FLOP utilization: as `mfu` with recomputed operations counted.
     pub hfu: f64,
     /// Share of the step in which the average compute lane waits for the pipeline.
     pub bubble_fraction: f64,
-    /// Time in which the first rank class communicates and does not compute.
+    /// Time in which the first rank class communicates within its tensor- or data-parallel group
+    /// and does not compute; waiting for pipeline neighbours is the bubble's.
     pub exposed_comm_s: f64,
 }
 
@@ -127,6 +153,8 @@ pub struct TimeReport {
 pub struct Assumption {
     /// Key of its text: `assumption.<id>`.
     pub id: &'static str,
+    /// The link, framework or device part that it belongs to; empty where there is only one.
+    pub of: &'static str,
     pub value: f64,
     pub unit: &'static str,
     pub basis: Basis,

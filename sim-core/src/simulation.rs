@@ -6,7 +6,7 @@ use crate::estimate;
 use crate::issue::Issue;
 use crate::lowering::lower;
 use crate::plan::Plan;
-use crate::report::{REPORT_VERSION, Report};
+use crate::report::Report;
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
@@ -34,16 +34,6 @@ pub fn simulate(scenario: &Scenario) -> Result<Simulation, Vec<Issue>> {
 pub fn report(scenario: &Scenario) -> Report {
     match simulate(scenario) {
         Ok(simulation) => simulation.report,
-        Err(issues) => Report {
-            version: REPORT_VERSION,
-            name: scenario.name.clone(),
-            fits: false,
-            issues,
-            scenario: scenario.clone(),
-            params: None,
-            memory: None,
-            time: None,
-            assumptions: Vec::new(),
-        },
+        Err(issues) => Report::failed(Some(scenario), issues),
     }
 }

@@ -11,6 +11,7 @@ fn reports_of_all_presets() {
     for preset in sim_core::presets::ALL {
         let report = report(&preset.scenario());
         let text = serde_json::to_string_pretty(&report).expect("a report has string keys only");
-        expect_file![format!("{}/tests/golden/{}.json", env!("CARGO_MANIFEST_DIR"), preset.id)].assert_eq(&(text + "\n"));
+        expect_file![format!("{}/tests/golden/{}.json", env!("CARGO_MANIFEST_DIR"), preset.id)]
+            .assert_eq(&(text + "\n"));
     }
 }

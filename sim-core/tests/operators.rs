@@ -3,7 +3,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use sim_core::model::{Activation, ModelShape, catalog};
-use sim_core::operators::{Context, Kernels, Tape, head_tape, layer_tape};
+use sim_core::operators::{Context, Kernels, Tape, Tied, head_tape, layer_tape};
 use sim_core::precision::Precision;
 use sim_core::scenario::{AttentionKernel, Framework};
 
@@ -49,10 +49,10 @@ fn a_gpt_layer_saves_what_korthikanti_counts() {
     for (hidden, heads) in [(6144, 64), (12_288, 96), (20_480, 128), (25_600, 160)] {
         let (b, s, h, a) = (4.0, 2048.0, hidden as f64, heads as f64);
         let shape = gpt(hidden, heads);
-        let saved =
-            |tp, sp| without_statistics(&layer_tape(&shape, &megatron(4, tp, sp)));
+        let saved = |tp, sp| without_statistics(&layer_tape(&shape, &megatron(4, tp, sp)));
         // Equations 1, 2 and 4.
-        let close = |got: f64, formula: f64| assert!((got - formula).abs() < 0.5, "{got} {formula}");
+        let close =
+            |got: f64, formula: f64| assert!((got - formula).abs() < 0.5, "{got} {formula}");
         close(saved(1, false), s * b * h * (34.0 + 5.0 * a * s / h));
         let t = 8.0;
         close(saved(8, false), s * b * h * (10.0 + 24.0 / t + 5.0 * a * s / (h * t)));
@@ -89,6 +89,6 @@ fn forward_flops_follow_from_the_matrices() {
     let matrices = 2.0 * tokens * shape.params().layer.matrices() as f64;
     let attention = 4.0 * 4096.0 * tokens * tokens / 2.0;
     assert_eq!(layer_tape(shape, &context).forward_flops(), matrices + attention);
-    let head = head_tape(shape, &context).forward_flops();
+    let head = head_tape(shape, &context, Tied::No).forward_flops();
     assert_eq!(head, 2.0 * tokens * 4096.0 * 32_000.0);
 }

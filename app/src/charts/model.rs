@@ -100,7 +100,7 @@ impl ChartModel {
         let mut changes = [[0_i64; 2]; Category::COUNT];
         for point in points[from..].iter().take_while(|point| point.time <= span.end) {
             if let Some(change) = changes.get_mut(usize::from(point.category))
-                && point.task == task
+                && point.task == Some(task)
             {
                 change[usize::from(point.delta < 0)] += point.delta;
             }

@@ -180,7 +180,7 @@ pub const CONTROLS: &[Control] = &[
     basic(
         Section::Precision,
         "workload.gradient_dtype",
-        Kind::Choice(&[None, Some("fp32"), Some("bf16"), Some("fp16")]),
+        Kind::Choice(&[None, Some("fp32")]),
     ),
 ];
 

@@ -1,5 +1,6 @@
 //! Batch sizes: what is missing is derived, what contradicts is reported.
 
+use super::ranges::range_of;
 use super::strategy::Degrees;
 use crate::issue::{Issue, IssueCode};
 use crate::scenario::{Edit, Scenario};
@@ -12,9 +13,6 @@ pub struct Batch {
     /// Micro-batches of a replica.
     pub micro_batches: u64,
 }
-
-/// Most micro-batches of a replica that a step is simulated with.
-const MAX_MICRO_BATCHES: u64 = 65_536;
 
 /// `global_batch = micro_batch · dp · gradient_accumulation`: derives what is missing.
 pub fn resolve(scenario: &Scenario, degrees: Degrees, issues: &mut Vec<Issue>) -> Option<Batch> {
@@ -29,10 +27,7 @@ pub fn resolve(scenario: &Scenario, degrees: Degrees, issues: &mut Vec<Issue>) -
                     .with("dp", degrees.dp)
                     .with("accumulation", accumulation)
                     .way_out(Edit::new("workload.global_batch", slice * accumulation))
-                    .way_out(Edit::new(
-                        "workload.gradient_accumulation",
-                        serde_json::Value::Null,
-                    )),
+                    .way_out(Edit::new("workload.gradient_accumulation", serde_json::Value::Null)),
             );
             return None;
         }
@@ -56,15 +51,18 @@ pub fn resolve(scenario: &Scenario, degrees: Degrees, issues: &mut Vec<Issue>) -
         issues.push(issue);
         return None;
     }
-    let micro_batches = global / slice;
-    if micro_batches > MAX_MICRO_BATCHES {
+    let range = range_of("workload.global_batch").expect("the table has the field");
+    if global as f64 > range.max {
         issues.push(
-            Issue::new(IssueCode::TooManyTasks, "workload.global_batch")
-                .with("micro_batches", micro_batches)
-                .with("max", MAX_MICRO_BATCHES)
-                .way_out(Edit::new("workload.global_batch", slice * MAX_MICRO_BATCHES)),
+            Issue::new(IssueCode::OutOfRange, "workload.global_batch")
+                .with("value", global)
+                .with("min", range.min)
+                .with("max", range.max)
+                .way_out(Edit::new("workload.gradient_accumulation", 1))
+                .way_out(Edit::new("workload.micro_batch", 1)),
         );
         return None;
     }
+    let micro_batches = global / slice;
     Some(Batch { global, micro_batches })
 }

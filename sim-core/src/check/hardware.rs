@@ -1,7 +1,7 @@
 //! Which machines a scenario means.
 
 use crate::cost::{self, ClusterLink, Topology};
-use crate::hardware::link::{Ports, peer_access, usual_intra_link, usual_network};
+use crate::hardware::link::{LinkKind, Ports, peer_access, usual_intra_link, usual_network};
 use crate::hardware::{Device, catalog, link_catalog};
 use crate::issue::{Issue, IssueCode};
 use crate::precision::MathMode;
@@ -37,16 +37,33 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Machine> 
     let intra = link(choice.intra.as_ref(), "hardware.intra", issues);
     let inter = link(choice.inter.as_ref(), "hardware.inter", issues);
     // Not used for training without offload, and wrong all the same.
-    link(choice.pcie.as_ref(), "hardware.pcie", issues)?;
-    link(choice.nvme.as_ref(), "hardware.nvme", issues)?;
-    let (device, intra, inter) = (device?, intra?, inter?);
+    let pcie = link(choice.pcie.as_ref(), "hardware.pcie", issues);
+    let nvme = link(choice.nvme.as_ref(), "hardware.nvme", issues);
+    let (device, intra, inter, _, _) = (device?, intra?, inter?, pcie?, nvme?);
+    for (link, field, is_network) in
+        [(intra, "hardware.intra", false), (inter, "hardware.inter", true)]
+    {
+        if let Some(ClusterLink::Catalogue(link)) = link
+            && (link.kind == LinkKind::Inter) != is_network
+        {
+            issues.push(
+                Issue::new(IssueCode::LinkOfOtherKind, field)
+                    .with("link", link.name)
+                    .way_out(Edit::new(field, serde_json::Value::Null)),
+            );
+        }
+    }
     let network = usual_network(device);
     let usual = usual_intra_link(device).unwrap_or(network.link);
     Some(Machine {
         device: *device,
         topology: Topology {
             intra: intra.unwrap_or(ClusterLink::Catalogue(usual)),
-            ports: if inter.is_some() { Ports::OnePerDevice } else { network.ports },
+            ports: match inter {
+                None => network.ports,
+                Some(ClusterLink::Catalogue(link)) if link.id == network.link.id => network.ports,
+                Some(_) => Ports::OnePerDevice,
+            },
             inter: inter.unwrap_or(ClusterLink::Catalogue(network.link)),
             peers: peer_access(device),
             devices_per_node: choice.devices_per_node,
@@ -63,10 +80,9 @@ fn link(
 ) -> Option<Option<ClusterLink>> {
     match choice {
         None => Some(None),
-        Some(LinkChoice::Custom { gb_per_s, latency_us }) => Some(Some(ClusterLink::Custom {
-            gb_per_s: *gb_per_s,
-            latency_us: *latency_us,
-        })),
+        Some(LinkChoice::Custom { gb_per_s, latency_us }) => {
+            Some(Some(ClusterLink::Custom { gb_per_s: *gb_per_s, latency_us: *latency_us }))
+        }
         Some(LinkChoice::Catalogue(id)) => {
             if let Some(link) = link_catalog::find(id) {
                 return Some(Some(ClusterLink::Catalogue(link)));

@@ -12,7 +12,7 @@ mod supported;
 
 pub use ranges::{RANGES, Range, range_of};
 
-use crate::issue::{Issue, Severity};
+use crate::issue::{Issue, IssueCode, Severity};
 use crate::plan::{Plan, split_layers};
 use crate::scenario::Scenario;
 
@@ -24,23 +24,55 @@ pub struct Checked {
     pub issues: Vec<Issue>,
 }
 
-/// Checks a scenario.
+/// Checks a scenario. Every way out has been tried: it removes its issue and makes no new error.
 ///
 /// # Errors
 /// All findings, when at least one is an error.
 pub fn check(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
+    let mut result = find(scenario);
+    let issues = match &mut result {
+        Ok(checked) => &mut checked.issues,
+        Err(issues) => issues,
+    };
+    let before: Vec<(IssueCode, String)> =
+        issues.iter().map(|issue| (issue.code, issue.field.clone())).collect();
+    for issue in issues {
+        let (code, field) = (issue.code, issue.field.clone());
+        issue.ways_out.retain(|edit| {
+            let Ok(edited) = scenario.edited(edit) else { return false };
+            let after = match find(&edited) {
+                Ok(checked) => checked.issues,
+                Err(issues) => issues,
+            };
+            after.iter().all(|found| {
+                let is_same = found.code == code && found.field == field;
+                let is_new = !before.contains(&(found.code, found.field.clone()));
+                !(is_same || is_new && found.severity == Severity::Error)
+            })
+        });
+    }
+    result
+}
+
+/// All findings, with ways out that have not been tried.
+fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     let mut issues = numbers::out_of_range(scenario);
     issues.extend(supported::not_supported(scenario));
     let model = model::resolve(scenario, &mut issues);
     let machine = hardware::resolve(scenario, &mut issues);
-    let (Some(model), Some(machine)) = (model, machine) else { return Err(sorted(issues)) };
-    if has_errors(&issues) {
+    if issues.iter().any(|issue| issue.code == IssueCode::OutOfRange) {
+        // Products of such numbers may not even be numbers.
         return Err(sorted(issues));
     }
-    strategy::check(scenario, &model.shape, &machine, &mut issues);
+    if let (Some(model), Some(machine)) = (&model, &machine) {
+        strategy::check(scenario, &model.shape, machine, &mut issues);
+    }
     let degrees = strategy::degrees(scenario, &mut issues);
     let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
-    let (Some(degrees), Some(batch)) = (degrees, batch) else { return Err(sorted(issues)) };
+    let (Some(model), Some(machine), Some(degrees), Some(batch)) = (model, machine, degrees, batch)
+    else {
+        return Err(sorted(issues));
+    };
     if has_errors(&issues) {
         return Err(sorted(issues));
     }

@@ -39,7 +39,9 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
                     None => "model.hf_config".to_owned(),
                 };
                 issues.push(
-                    Issue::new(IssueCode::BadModelConfig, field).with("reason", error.to_string()),
+                    Issue::new(IssueCode::BadModelConfig, field)
+                        .with("kind", error.code())
+                        .with("reason", error.to_string()),
                 );
                 None
             }
@@ -80,8 +82,7 @@ fn change(shape: &mut ModelShape, preset: &PresetChoice) {
 }
 
 fn consistent(shape: &ModelShape, issues: &mut Vec<Issue>) -> bool {
-    let (hidden, heads, kv_heads) =
-        (shape.hidden, shape.attention.heads, shape.attention.kv_heads);
+    let (hidden, heads, kv_heads) = (shape.hidden, shape.attention.heads, shape.attention.kv_heads);
     let divides = kv_heads != 0 && heads.is_multiple_of(kv_heads);
     if !divides {
         issues.push(
@@ -102,7 +103,23 @@ fn consistent(shape: &ModelShape, issues: &mut Vec<Issue>) -> bool {
                 .way_out(Edit::new("model.hidden", hidden.div_ceil(heads) * heads)),
         );
     }
-    divides && limits::violations(shape).is_empty()
+    let violations = limits::violations(shape);
+    for violation in &violations {
+        let name = violation.field.rsplit('.').next().unwrap_or(violation.field);
+        let field = match name {
+            // Reported above.
+            "kv_heads" => continue,
+            "heads × head_dim" => "model.head_dim".to_owned(),
+            other => format!("model.{other}"),
+        };
+        issues.push(
+            Issue::new(IssueCode::OutOfRange, field)
+                .with("value", violation.value)
+                .with("min", violation.accepted.min)
+                .with("max", violation.accepted.max),
+        );
+    }
+    divides && violations.is_empty()
 }
 
 /// How far from the wanted number a divisor is looked for.

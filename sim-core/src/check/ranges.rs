@@ -38,7 +38,7 @@ pub const RANGES: &[(&str, Range)] = &[
     ("workload.max_model_len", Range { min: 1.0, max: 16_777_216.0 }),
     ("workload.memory_utilization", Range { min: 0.01, max: 1.0 }),
     ("workload.block_size", Range { min: 1.0, max: 4_096.0 }),
-    ("strategy.dp", Range { min: 1.0, max: 1_048_576.0 }),
+    ("strategy.dp", Range { min: 1.0, max: 9_437_184.0 }),
     ("strategy.tp", Range { min: 1.0, max: 1_024.0 }),
     ("strategy.pp", Range { min: 1.0, max: 1_024.0 }),
     ("strategy.cp", Range { min: 1.0, max: 1_024.0 }),

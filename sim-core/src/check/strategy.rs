@@ -3,7 +3,7 @@
 use super::hardware::Machine;
 use super::model::nearest_divisor;
 use crate::issue::{Issue, IssueCode};
-use crate::model::ModelShape;
+use crate::model::{ModelShape, Positions};
 use crate::plan::Plan;
 use crate::scenario::{AttentionKernel, Edit, Framework, Scenario, ScheduleName};
 
@@ -17,6 +17,12 @@ pub struct Degrees {
 
 /// Most operations of a step that are simulated one by one.
 const MAX_OPERATIONS: u64 = 1_500_000;
+
+/// Operations of a layer forward and backward, about.
+const OPERATIONS_PER_LAYER: u64 = 60;
+
+/// Largest sum of all tensors that is computed with, in bytes: a quarter of what 64 bits count.
+const MAX_BYTES: f64 = 2e18;
 
 /// Largest sum of a layer's tensors that is computed with, in bytes.
 const MAX_LAYER_BYTES: f64 = 1e15;
@@ -56,12 +62,7 @@ pub fn degrees(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Degrees> 
 }
 
 /// What the strategy asks of the model and of the machine.
-pub fn check(
-    scenario: &Scenario,
-    shape: &ModelShape,
-    machine: &Machine,
-    issues: &mut Vec<Issue>,
-) {
+pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues: &mut Vec<Issue>) {
     let (workload, strategy) = (&scenario.workload, &scenario.strategy);
     let heads = shape.attention.heads;
     if !heads.is_multiple_of(strategy.tp) {
@@ -70,6 +71,32 @@ pub fn check(
                 .with("tp", strategy.tp)
                 .with("heads", heads)
                 .way_out(Edit::new("strategy.tp", nearest_divisor(heads, strategy.tp))),
+        );
+    }
+    let kv_heads = shape.attention.kv_heads;
+    let splits_kv = kv_heads.is_multiple_of(strategy.tp) || strategy.tp.is_multiple_of(kv_heads);
+    for (part, size, splits) in [
+        ("kv_heads", kv_heads, splits_kv),
+        ("ffn", shape.mlp.ffn, shape.mlp.ffn.is_multiple_of(strategy.tp)),
+    ] {
+        if !splits {
+            issues.push(
+                Issue::new(IssueCode::TpDoesNotDivide, "strategy.tp")
+                    .with("tp", strategy.tp)
+                    .with("part", part)
+                    .with("size", size)
+                    .way_out(Edit::new("strategy.tp", nearest_divisor(size, strategy.tp))),
+            );
+        }
+    }
+    if let Positions::Learned { rows } = shape.positions
+        && workload.sequence > rows
+    {
+        issues.push(
+            Issue::new(IssueCode::SequenceAbovePositions, "workload.sequence")
+                .with("sequence", workload.sequence)
+                .with("rows", rows)
+                .way_out(Edit::new("workload.sequence", shape.max_sequence)),
         );
     }
     if strategy.pp > shape.layers {
@@ -95,7 +122,7 @@ pub fn check(
     if machine.peak(workload.precision.math()).is_none() {
         let mut issue = Issue::new(IssueCode::DtypeNotOnDevice, "workload.precision")
             .with("device", machine.device.name);
-        for other in ["fp16-mixed", "fp32"] {
+        for other in ["bf16-mixed", "fp16-mixed", "tf32", "fp32"] {
             issue = issue.way_out(Edit::new("workload.precision", other));
         }
         issues.push(issue);
@@ -134,16 +161,25 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("strategy.zero", 0)),
         );
     }
+    if plan.zero >= 2 && plan.framework != Framework::DeepSpeed {
+        issues.push(
+            Issue::new(IssueCode::ZeroNotInFramework, "strategy.zero")
+                .with("zero", plan.zero)
+                .with("framework", plan.framework.name())
+                .way_out(Edit::new("strategy.zero", 1))
+                .way_out(Edit::new("workload.framework", "deepspeed")),
+        );
+    }
     if plan.zero >= 2 && plan.pp > 1 {
-        let framework = if plan.framework == Framework::DeepSpeed { "DeepSpeed" } else { "Megatron" };
         issues.push(
             Issue::new(IssueCode::ZeroWithPipeline, "strategy.zero")
                 .with("zero", plan.zero)
-                .with("framework", framework)
                 .way_out(Edit::new("strategy.zero", 1)),
         );
     }
-    if plan.tp > plan.devices_per_node {
+    let straddles = plan.tp > plan.devices_per_node
+        || plan.nodes > 1 && !plan.devices_per_node.is_multiple_of(plan.tp);
+    if straddles {
         issues.push(
             Issue::new(IssueCode::TpAcrossNodes, "strategy.tp")
                 .with("tp", plan.tp)
@@ -151,13 +187,12 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .with("link", plan.topology.inter.name())
                 .way_out(Edit::new(
                     "strategy.tp",
-                    nearest_divisor(plan.tp, plan.devices_per_node),
+                    nearest_divisor(plan.devices_per_node, plan.tp.min(plan.devices_per_node)),
                 )),
         );
     }
     if plan.pp > 1 && plan.micro_batches < 4 * plan.pp {
-        let bubble =
-            (plan.pp - 1) as f64 / (plan.micro_batches + plan.pp - 1) as f64 * 100.0;
+        let bubble = (plan.pp - 1) as f64 / (plan.micro_batches + plan.pp - 1) as f64 * 100.0;
         issues.push(
             Issue::new(IssueCode::FewMicroBatches, "workload.global_batch")
                 .with("micro_batches", plan.micro_batches)
@@ -166,7 +201,8 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new(
                     "workload.global_batch",
                     plan.micro_batch * plan.dp * 4 * plan.pp,
-                )),
+                ))
+                .way_out(Edit::new("workload.gradient_accumulation", 4 * plan.pp)),
         );
     }
 }
@@ -181,7 +217,8 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
         AttentionKernel::Flash => 0.0,
     };
     let bytes = 8.0 * tokens * (widths as f64 + model.vocab as f64 + scores);
-    if bytes > MAX_LAYER_BYTES {
+    let in_flight = plan.micro_batches as f64 * model.layers as f64;
+    if bytes > MAX_LAYER_BYTES || bytes * in_flight > MAX_BYTES {
         issues.push(
             Issue::new(IssueCode::TensorsTooLarge, "workload.sequence")
                 .with("sequence", plan.sequence)
@@ -191,10 +228,10 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("workload.sequence", plan.model.max_sequence.min(2048))),
         );
     }
-    // About 60 operations of a layer forward and backward, on one rank of every stage together.
-    let operations = plan.micro_batches.saturating_mul(model.layers + 2 * plan.pp) * 60;
+    let each = OPERATIONS_PER_LAYER * (model.layers + 2 * plan.pp);
+    let operations = plan.micro_batches.saturating_mul(each);
     if operations > MAX_OPERATIONS {
-        let most = MAX_OPERATIONS / (60 * (model.layers + 2 * plan.pp));
+        let most = MAX_OPERATIONS / each;
         issues.push(
             Issue::new(IssueCode::TooManyTasks, "workload.global_batch")
                 .with("micro_batches", plan.micro_batches)
@@ -202,7 +239,8 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new(
                     "workload.global_batch",
                     (most * plan.micro_batch * plan.dp).max(1),
-                )),
+                ))
+                .way_out(Edit::new("workload.gradient_accumulation", most.max(1))),
         );
     }
     debug_assert!(

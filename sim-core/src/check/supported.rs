@@ -2,11 +2,14 @@
 
 use crate::issue::{Issue, IssueCode};
 use crate::memory::optimizer_states;
-use crate::precision::Precision;
+use crate::precision::{DType, Precision};
 use crate::scenario::{
     Edit, Finetune, Framework, OffloadTarget, Scenario, ScheduleName, WorkloadKind,
 };
 use serde_json::json;
+
+/// Serving engines of the format.
+const ENGINES: [&str; 4] = ["vllm", "hf", "llama.cpp", "tensorrt-llm"];
 
 /// One issue for every choice that is not simulated.
 pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
@@ -36,6 +39,21 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     }
     if matches!(workload.framework, Framework::Fsdp | Framework::Nanotron) {
         refuse("workload.framework", workload.framework.name(), json!("pytorch"));
+    }
+    let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
+    if gradients != DType::Fp32 && gradients != workload.precision.compute() {
+        refuse("workload.gradient_dtype", gradients.name(), serde_json::Value::Null);
+    }
+    for (field, value) in [
+        ("quantization.kv_cache", &scenario.quantization.kv_cache),
+        ("quantization.activations", &scenario.quantization.activations),
+    ] {
+        if !matches!(value.as_str(), "fp16" | "bf16") {
+            refuse(field, value, json!("fp16"));
+        }
+    }
+    if !ENGINES.contains(&workload.engine.as_str()) {
+        refuse("workload.engine", &workload.engine, json!("vllm"));
     }
     if scenario.quantization.weights != "none" {
         refuse("quantization.weights", &scenario.quantization.weights, json!("none"));

@@ -7,6 +7,10 @@ use crate::quantity::Secs;
 use crate::report::Assumption;
 use crate::trace::Bound;
 
+/// Ring steps after which large groups stop paying for every rank: NCCL's trees and channels bring
+/// the rest down to the logarithm. Assumed.
+const FULL_RING_STEPS: f64 = 7.0;
+
 /// A group of ranks and what its link gives them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
@@ -27,8 +31,8 @@ pub struct Group {
 
 impl Group {
     /// A ring: all-reduce sends 2(n−1)/n of its bytes over each link in 2(n−1) steps, all-gather
-    /// and reduce-scatter half of that (Thakur et al. 2005). Below a few times the half size H a
-    /// message of S bytes costs as much as S + S·H/(S + H).
+    /// and reduce-scatter half of that (Thakur et al. 2005). A message of S bytes costs as much as
+    /// S + 2·S·H/(S + H): half of the bandwidth at S = H, nearly all of it far above.
     pub fn collective(&self, collective: Collective) -> Cost {
         if self.ranks <= 1 {
             return Cost { time: Secs::ZERO, bound: Bound::Latency };
@@ -38,24 +42,23 @@ impl Group {
             CollectiveKind::AllReduce => (2.0, self.all_reduce),
             CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (1.0, self.all_gather),
         };
-        // Trees bring the steps of large groups down to their logarithm.
-        let steps = libm::fmin(ring, 7.0 + libm::log2(self.ranks as f64));
+        let steps = libm::fmin(ring, FULL_RING_STEPS + libm::log2(self.ranks as f64));
         let size = collective.bytes as f64;
-        let transfer =
-            rounds * ring / self.ranks as f64 * self.loaded(size) / bandwidth;
+        let transfer = rounds * ring / self.ranks as f64 * self.loaded(size) / bandwidth;
         self.cost(rounds * steps * self.step_latency, transfer)
     }
 
     /// A message between two ranks.
     pub fn send(&self, bytes: u64) -> Cost {
-        if self.ranks <= 1 {
-            return Cost { time: Secs::ZERO, bound: Bound::Latency };
-        }
         self.cost(self.step_latency, bytes as f64 / self.all_gather)
     }
 
     fn loaded(&self, size: f64) -> f64 {
-        if self.half_size > 0.0 { size + size * self.half_size / (size + self.half_size) } else { size }
+        if self.half_size > 0.0 {
+            size + 2.0 * size * self.half_size / (size + self.half_size)
+        } else {
+            size
+        }
     }
 
     fn cost(&self, latency: f64, transfer: f64) -> Cost {
@@ -70,6 +73,7 @@ impl Group {
         }
         let one = |id, value, unit| Assumption {
             id,
+            of: self.link,
             value,
             unit,
             basis: self.basis,
@@ -78,6 +82,7 @@ impl Group {
         vec![
             one("all-reduce-bandwidth", self.all_reduce / 1e9, "GB/s"),
             one("all-gather-bandwidth", self.all_gather / 1e9, "GB/s"),
+            one("half-size", self.half_size / 1e6, "MB"),
             one("step-latency", self.step_latency * 1e6, "µs"),
         ]
     }
@@ -104,10 +109,8 @@ mod tests {
     fn an_all_reduce_moves_twice_what_a_gather_moves() {
         let bytes = 1 << 30;
         let time = |kind, group: Group| group.collective(Collective { kind, bytes }).time.get();
-        let (reduce, gather) = (
-            time(CollectiveKind::AllReduce, group(8)),
-            time(CollectiveKind::AllGather, group(8)),
-        );
+        let (reduce, gather) =
+            (time(CollectiveKind::AllReduce, group(8)), time(CollectiveKind::AllGather, group(8)));
         let volume = 7.0 / 8.0 * bytes as f64;
         assert!((reduce - (2.0 * volume / 200e9 + 14e-6)).abs() < 1e-12);
         assert!((gather - (volume / 100e9 + 7e-6)).abs() < 1e-12);

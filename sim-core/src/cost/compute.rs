@@ -1,7 +1,7 @@
 //! Operators on the GPU: a roofline with the shares of the peaks that kernels reach.
 
 use super::Cost;
-use crate::hardware::{Basis, ComputeEfficiency};
+use crate::hardware::{Basis, ComputeEfficiency, Device};
 use crate::memory::StateBytes;
 use crate::operators::{Engine, Work};
 use crate::plan::Plan;
@@ -36,11 +36,8 @@ pub fn cost(
     let together = match efficiency.softness {
         Some(q) if arithmetic > 0.0 && traffic > 0.0 => {
             // Scaled by the larger one, so that tiny times don't vanish in the power.
-            let (large, small) = if arithmetic > traffic {
-                (arithmetic, traffic)
-            } else {
-                (traffic, arithmetic)
-            };
+            let (large, small) =
+                if arithmetic > traffic { (arithmetic, traffic) } else { (traffic, arithmetic) };
             large * libm::pow(1.0 + libm::pow(small / large, q), 1.0 / q)
         }
         _ => libm::fmax(arithmetic, traffic),
@@ -55,16 +52,40 @@ pub fn cost(
     Cost { time: Secs::new(launch + together), bound }
 }
 
+/// Memory passes of AdamW written out in tensor operations, against those of one fused kernel:
+/// 80 against 28 bytes a parameter in fp32 (two moment updates of 12 and 20, square root 8,
+/// division 8, sum 8, update 16, decay 8). Counted from PyTorch's `_multi_tensor_adamw`.
+const UNFUSED_PASSES: f64 = 80.0 / 28.0;
+
+/// Kernels that AdamW written out in tensor operations launches for a tensor.
+const UNFUSED_KERNELS: f64 = 9.0;
+
 /// The optimizer step: reads the gradient, reads and writes all states, writes the weights.
 ///
 /// For Adam with a master copy that is 2 + 2·12 + 2 = 28 bytes a parameter with two-byte
-/// gradients and weights.
-pub fn optimizer_work(states: StateBytes, parameters: u64) -> Work {
+/// gradients and weights. `tensors` is the number of parameter tensors: a loop launches its kernels
+/// for each of them.
+pub fn optimizer_work(
+    states: StateBytes,
+    parameters: u64,
+    implementation: OptimizerImplementation,
+    tensors: u64,
+) -> Work {
     let own = states.optimizer.bytes(parameters);
     let weights_read = if states.optimizer.master > 0 { 0 } else { states.weights };
-    let traffic =
-        (states.gradients + states.weights + weights_read) * parameters + 2 * own;
-    Work::stream(traffic, 1)
+    let traffic = (states.gradients + states.weights + weights_read) * parameters + 2 * own;
+    let fused = Work::stream(traffic, 1);
+    match implementation {
+        OptimizerImplementation::Fused => fused,
+        OptimizerImplementation::Foreach => {
+            Work { bytes: fused.bytes * UNFUSED_PASSES, launches: UNFUSED_KERNELS, ..fused }
+        }
+        OptimizerImplementation::Loop => Work {
+            bytes: fused.bytes * UNFUSED_PASSES,
+            launches: UNFUSED_KERNELS * tensors as f64,
+            ..fused
+        },
+    }
 }
 
 /// Parameters that DeepSpeed's ZeRO-3 steps over at a time: `sub_group_size`, default 1e9
@@ -99,25 +120,29 @@ pub fn assumptions(
     peak: FlopsPerSec,
     bandwidth: BytesPerSec,
     efficiency: &ComputeEfficiency,
+    device: &Device,
 ) -> Vec<Assumption> {
     let fitted = |id, value, unit| Assumption {
         id,
+        of: "",
         value,
         unit,
         basis: efficiency.basis,
         source: efficiency.source,
     };
-    vec![
+    let mut list = vec![
         Assumption {
             id: "dense-peak",
+            of: "",
             value: peak.as_tera(),
             unit: "TFLOP/s",
-            basis: Basis::Published,
-            source: "data sheet, without structured sparsity",
+            basis: device.basis.peaks,
+            source: device.source,
         },
         fitted("gemm-share", efficiency.gemm_fraction_of_peak, "1"),
         Assumption {
             id: "attention-share",
+            of: "",
             value: ATTENTION_SHARE,
             unit: "1",
             basis: Basis::Assumed,
@@ -125,14 +150,19 @@ pub fn assumptions(
         },
         Assumption {
             id: "memory-bandwidth",
+            of: "",
             value: bandwidth.as_gb(),
             unit: "GB/s",
-            basis: Basis::Published,
-            source: "data sheet",
+            basis: device.basis.bandwidth,
+            source: device.source,
         },
         fitted("memory-share", efficiency.memory_fraction_of_bandwidth, "1"),
         fitted("kernel-overhead", efficiency.kernel_overhead_us, "µs"),
-    ]
+    ];
+    if let Some(exponent) = efficiency.softness {
+        list.push(fitted("softness", exponent, "1"));
+    }
+    list
 }
 
 #[cfg(test)]
@@ -144,12 +174,8 @@ mod tests {
     fn a_large_product_on_an_h100_runs_at_its_share_of_the_peak() {
         let device = catalog::find("h100-sxm5-80").expect("in the catalogue");
         let work = Work::gemm(8192, 8192, 8192, 2);
-        let got = cost(
-            &work,
-            FlopsPerSec::tera(989.5),
-            BytesPerSec::gb(3350.0),
-            &efficiency_of(device),
-        );
+        let got =
+            cost(&work, FlopsPerSec::tera(989.5), BytesPerSec::gb(3350.0), &efficiency_of(device));
         let by_hand = 2.0 * 8192_f64 * 8192.0 * 8192.0 / (989.5e12 * 0.795) + 2.9e-6;
         assert!((got.time.get() / by_hand - 1.0).abs() < 1e-12);
         assert_eq!(got.bound, Bound::Compute);

@@ -10,13 +10,14 @@ mod topology;
 pub use collective::Group;
 pub use topology::{ClusterLink, Topology};
 
-use crate::hardware::{ComputeEfficiency, efficiency_of};
+use crate::hardware::{ComputeEfficiency, Device, efficiency_of};
 use crate::memory::{StateBytes, model_states};
-use crate::operators::{Collective, Work};
+use crate::operators::{Collective, CollectiveKind, Work};
 use crate::plan::Plan;
 use crate::precision::MathMode;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::{Assumption, ModelStateBytes};
+use crate::scenario::OptimizerImplementation;
 use crate::trace::Bound;
 
 /// A duration and what it is bound by.
@@ -36,8 +37,13 @@ pub struct CostModel {
     bandwidth: BytesPerSec,
     tensor: Group,
     data: Group,
-    pipeline: Group,
+    pipeline: Vec<Group>,
+    embedding: Group,
     states: StateBytes,
+    implementation: OptimizerImplementation,
+    /// Parameter tensors of a rank, about: a dozen a layer.
+    parameter_tensors: u64,
+    device: Device,
     dp: u64,
     zero: u64,
     /// Temporaries of the optimizer step, in bytes per parameter.
@@ -47,7 +53,7 @@ pub struct CostModel {
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
-pub fn peak(device: &crate::hardware::Device, math: MathMode) -> Option<FlopsPerSec> {
+pub fn peak(device: &Device, math: MathMode) -> Option<FlopsPerSec> {
     let peaks = &device.peaks;
     let tflops = match math {
         MathMode::Fp32 => peaks.fp32_tflops,
@@ -63,6 +69,7 @@ impl CostModel {
     /// The model of a plan.
     pub fn new(plan: &Plan) -> Self {
         let topology = &plan.topology;
+        let stride = plan.tp * plan.dp;
         let states = StateBytes::new(plan.precision, plan.gradient_dtype, plan.optimizer)
             .expect("a checked plan has an optimizer that is modelled");
         Self {
@@ -72,8 +79,14 @@ impl CostModel {
             bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
             tensor: topology.group(plan.tp, 1),
             data: topology.group(plan.dp, plan.tp),
-            pipeline: topology.group(plan.pp, plan.tp * plan.dp),
+            pipeline: (1..plan.pp)
+                .map(|stage| topology.neighbour((stage - 1) * stride, stage * stride))
+                .collect(),
+            embedding: topology.neighbour(0, (plan.pp - 1) * stride),
             states,
+            implementation: plan.optimizer_implementation,
+            parameter_tensors: 12 * plan.model.layers.div_ceil(plan.pp),
+            device: plan.device,
             dp: plan.dp,
             zero: plan.zero,
             step_temporaries: compute::step_temporaries(plan),
@@ -101,9 +114,14 @@ impl CostModel {
         self.data.collective(collective)
     }
 
-    /// A message to the neighbouring pipeline stage.
-    pub fn pipeline_send(&self, bytes: u64) -> Cost {
-        self.pipeline.send(bytes)
+    /// A message over the boundary between pipeline stages `boundary` and `boundary + 1`.
+    pub fn pipeline_send(&self, boundary: usize, bytes: u64) -> Cost {
+        self.pipeline[boundary].send(bytes)
+    }
+
+    /// The sum of a tied table's gradients on the first and the last pipeline stage.
+    pub fn embedding_reduction(&self, bytes: u64) -> Cost {
+        self.embedding.collective(Collective { kind: CollectiveKind::AllReduce, bytes })
     }
 
     /// Name of the link of the tensor-parallel group.
@@ -116,9 +134,9 @@ impl CostModel {
         self.data.link
     }
 
-    /// Name of the link between pipeline stages.
-    pub fn pipeline_link(&self) -> &'static str {
-        self.pipeline.link
+    /// Name of the link over the boundary between pipeline stages `boundary` and `boundary + 1`.
+    pub fn pipeline_link(&self, boundary: usize) -> &'static str {
+        self.pipeline[boundary].link
     }
 
     /// Bytes per parameter of the model states.
@@ -139,7 +157,12 @@ impl CostModel {
 
     /// The optimizer step over `parameters` parameters, and the bytes it moves.
     pub fn optimizer_step(&self, parameters: u64) -> (Cost, f64) {
-        let work = compute::optimizer_work(self.states, parameters);
+        let work = compute::optimizer_work(
+            self.states,
+            parameters,
+            self.implementation,
+            self.parameter_tensors,
+        );
         (self.compute(&work), work.bytes)
     }
 
@@ -154,8 +177,9 @@ impl CostModel {
 
     /// Every constant that prices rest on.
     pub fn assumptions(&self) -> Vec<Assumption> {
-        let mut list = compute::assumptions(self.peak, self.bandwidth, &self.efficiency);
-        for group in [&self.tensor, &self.data, &self.pipeline] {
+        let mut list =
+            compute::assumptions(self.peak, self.bandwidth, &self.efficiency, &self.device);
+        for group in [&self.tensor, &self.data].into_iter().chain(&self.pipeline) {
             list.extend(group.assumptions());
         }
         list

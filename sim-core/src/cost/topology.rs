@@ -47,7 +47,7 @@ impl Topology {
         if per_node == ranks {
             return Group { ranks, ..inside };
         }
-        let outside = self.outside(per_node, stride);
+        let outside = self.outside(per_node);
         let limits = per_node == 1 || outside.all_gather < inside.all_gather;
         Group {
             ranks,
@@ -67,6 +67,19 @@ impl Topology {
             basis: inside.basis.weaker(outside.basis),
             source: outside.source,
         }
+    }
+
+    /// The way from a rank to the same rank of another pipeline stage: a copy within the node, or
+    /// the sender's share of the node's ports.
+    pub fn neighbour(&self, from: u64, to: u64) -> Group {
+        if from / self.devices_per_node != to / self.devices_per_node {
+            return Group { ranks: 2, ..self.outside(1) };
+        }
+        let mut group = Group { ranks: 2, half_size: 0.0, ..self.inside(2) };
+        if let ClusterLink::Catalogue(link) = self.intra {
+            group.all_gather = link.copy_gb_per_s(self.peers) * 1e9;
+        }
+        group
     }
 
     /// Within a node.
@@ -92,10 +105,8 @@ impl Topology {
 
     /// Between nodes, for a group with `per_node` ranks in each: their share of the node's ports
     /// together, since the groups of all other ranks send at the same time.
-    fn outside(&self, per_node: u64, stride: u64) -> Group {
+    fn outside(&self, per_node: u64) -> Group {
         let share = per_node as f64 / self.devices_per_node as f64;
-        // A group that skips over GPUs leaves their ports to its twins.
-        debug_assert!(share * stride as f64 <= 1.0 + 1e-9 || per_node == 1, "shares add up");
         match self.inter {
             ClusterLink::Custom { gb_per_s, latency_us } => {
                 custom(gb_per_s * per_node as f64, latency_us)

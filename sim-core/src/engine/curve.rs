@@ -14,8 +14,8 @@ pub struct MemoryPoint {
     pub delta: i64,
     /// The caller's name for what was allocated or freed.
     pub label: u32,
-    /// The task that did it.
-    pub task: TaskId,
+    /// The task that did it; none for what was there before the first task.
+    pub task: Option<TaskId>,
     pub category: u8,
 }
 
@@ -40,14 +40,13 @@ impl MemoryCurve {
             .collect()
     }
 
-    fn merge(
-        graph: &TaskGraph,
-        schedule: &Schedule,
-        pool: PoolId,
-        mut queues: Vec<Queue>,
-    ) -> Self {
+    fn merge(graph: &TaskGraph, schedule: &Schedule, pool: PoolId, mut queues: Vec<Queue>) -> Self {
         let mut curve = Self::default();
         let mut fill = 0_i64;
+        for effect in graph.initial.iter().filter(|effect| effect.pool == pool) {
+            fill += effect.delta;
+            curve.push(0.0, None, effect, fill);
+        }
         for queue in &mut queues {
             queue.set_time(schedule);
         }
@@ -57,7 +56,7 @@ impl MemoryCurve {
             for effect in graph.effects(task.0 as usize) {
                 if effect.pool == pool && effect.moment == moment {
                     fill += effect.delta;
-                    curve.push(time, task, effect, fill);
+                    curve.push(time, Some(task), effect, fill);
                 }
             }
             queue.advance();
@@ -66,7 +65,7 @@ impl MemoryCurve {
         curve
     }
 
-    fn push(&mut self, time: f64, task: TaskId, effect: &Effect, fill: i64) {
+    fn push(&mut self, time: f64, task: Option<TaskId>, effect: &Effect, fill: i64) {
         let Effect { delta, label, category, .. } = *effect;
         self.points.push(MemoryPoint { time, delta, label, task, category });
         if fill > self.peak_bytes {
@@ -111,7 +110,8 @@ impl MemoryCurve {
 
     /// What is alive after `points`: (category, label, bytes), largest first.
     pub fn live(points: &[MemoryPoint]) -> Vec<(u8, u32, i64)> {
-        let mut live: std::collections::BTreeMap<(u8, u32), i64> = std::collections::BTreeMap::new();
+        let mut live: std::collections::BTreeMap<(u8, u32), i64> =
+            std::collections::BTreeMap::new();
         for point in points {
             *live.entry((point.category, point.label)).or_default() += point.delta;
         }
@@ -207,7 +207,8 @@ mod tests {
             graph.change(pool, Moment::Start, 1, 1, scratch);
             graph.change(pool, Moment::End, 1, 1, -scratch);
         }
-        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
+        let curve =
+            MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 50);
         assert_eq!(curve.peak_time(), 1.0);
         assert_eq!(MemoryCurve::breakdown(curve.points_to_peak())[..2], [20, 30]);
@@ -226,7 +227,8 @@ mod tests {
         graph.add_task(link, 1.0);
         graph.wait_for(first);
         graph.change(pool, Moment::Start, 0, 1, 8);
-        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
+        let curve =
+            MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 8);
     }
 
@@ -237,7 +239,8 @@ mod tests {
         graph.add_task(gpu, 0.0);
         graph.change(pool, Moment::End, 0, 0, -3);
         graph.change(pool, Moment::Start, 0, 0, 3);
-        let curve = MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
+        let curve =
+            MemoryCurve::of_all_pools(&graph, &graph.schedule()).remove(usize::from(pool.0));
         assert_eq!(curve.peak_bytes(), 3);
         assert_eq!(curve.points().iter().map(|p| p.delta).collect::<Vec<_>>(), [3, -3]);
     }

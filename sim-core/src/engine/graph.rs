@@ -48,6 +48,7 @@ pub struct TaskGraph {
     pub(super) tasks: Vec<Task>,
     pub(super) dependencies: Vec<TaskId>,
     pub(super) effects: Vec<Effect>,
+    pub(super) initial: Vec<Effect>,
     resources: u32,
     pools: u16,
 }
@@ -59,6 +60,7 @@ impl TaskGraph {
             tasks: Vec::with_capacity(tasks),
             dependencies: Vec::with_capacity(tasks),
             effects: Vec::with_capacity(tasks * 3),
+            initial: Vec::new(),
             resources: 0,
             pools: 0,
         }
@@ -101,6 +103,14 @@ impl TaskGraph {
         self.dependencies.push(task);
     }
 
+    /// `pool` holds `bytes` from before the first task on.
+    pub fn hold(&mut self, pool: PoolId, category: u8, label: u32, bytes: i64) {
+        if bytes != 0 {
+            let moment = Moment::Start;
+            self.initial.push(Effect { delta: bytes, label, pool, moment, category });
+        }
+    }
+
     /// The newest task changes the fill of `pool` by `delta` bytes.
     ///
     /// Effects of one moment happen in the order of adding.
@@ -139,9 +149,10 @@ impl TaskGraph {
     /// What `task` waits for beside its own resource.
     pub fn dependencies(&self, task: TaskId) -> &[TaskId] {
         let index = task.0 as usize;
-        let to = self.tasks.get(index + 1).map_or(self.dependencies.len(), |next| {
-            next.dependencies_from as usize
-        });
+        let to = self
+            .tasks
+            .get(index + 1)
+            .map_or(self.dependencies.len(), |next| next.dependencies_from as usize);
         &self.dependencies[self.tasks[index].dependencies_from as usize..to]
     }
 

@@ -69,7 +69,7 @@ pub fn stage_parameters(plan: &Plan, class: usize) -> u64 {
     }
     if stage.has_head {
         count += params.final_norm + params.lm_head + params.pooler;
-        if plan.model.tied_embeddings && plan.model.lm_head && plan.pp > 1 {
+        if plan.ties_head() && plan.pp > 1 {
             // The head's stage holds a copy of the token table.
             count += params.embedding.token;
         }

@@ -10,12 +10,10 @@ pub use occupancy::{Occupancy, measure};
 
 use crate::cost::CostModel;
 use crate::issue::{Issue, IssueCode};
+use crate::lowering::assumptions as gradient_assumptions;
 use crate::memory::{FRAGMENTATION, runtime_memory};
 use crate::plan::Plan;
-use crate::report::{
-    Assumption, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport,
-};
-use crate::scenario::Edit;
+use crate::report::{Assumption, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport};
 use crate::trace::Trace;
 
 /// The report of a simulated plan.
@@ -24,7 +22,7 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
     let fullest = memory.per_rank.iter().map(|rank| rank.driver_total_gib).fold(0.0, libm::fmax);
     let fits = fullest <= memory.capacity_gib;
     if !fits {
-        issues.push(does_not_fit(plan, &memory, fullest));
+        issues.push(does_not_fit(&memory, fullest));
     }
     let total = plan.model.total_params();
     Report {
@@ -32,7 +30,7 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
         name: plan.scenario.name.clone(),
         fits,
         issues,
-        scenario: plan.scenario.clone(),
+        scenario: Some(plan.scenario.clone()),
         params: Some(ParamsReport { total, active: total }),
         memory: Some(memory),
         time: Some(time(plan, cost, trace)),
@@ -40,18 +38,11 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
     }
 }
 
-fn does_not_fit(plan: &Plan, memory: &MemoryReport, fullest: f64) -> Issue {
-    let mut issue = Issue::new(IssueCode::DoesNotFit, "hardware.device")
+fn does_not_fit(memory: &MemoryReport, fullest: f64) -> Issue {
+    Issue::new(IssueCode::DoesNotFit, "hardware.device")
         .with("needs", format!("{fullest:.1}"))
         .with("capacity", format!("{:.1}", memory.capacity_gib))
-        .with("over", format!("{:.1}", fullest - memory.capacity_gib));
-    if plan.dp > 1 && plan.zero < 3 {
-        issue = issue.way_out(Edit::new("strategy.zero", 3));
-    }
-    if plan.recompute != crate::scenario::Recompute::Full {
-        issue = issue.way_out(Edit::new("strategy.recompute", "full"));
-    }
-    issue
+        .with("over", format!("{:.1}", fullest - memory.capacity_gib))
 }
 
 fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
@@ -75,6 +66,9 @@ fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
 
 fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
     let mut list = cost.assumptions();
+    if plan.dp > 1 {
+        list.extend(gradient_assumptions(plan));
+    }
     list.extend(runtime_memory(plan.devices()).assumptions);
     list.push(FRAGMENTATION);
     let mut unique: Vec<Assumption> = Vec::new();

@@ -4,9 +4,12 @@ use super::{Explanation, Symbol, Value, count, symbol};
 use crate::cost::CostModel;
 use crate::estimate::stage_parameters;
 use crate::formulas::{self, Formula};
+use crate::lowering::segment;
 use crate::memory::{FRAGMENTATION, runtime_memory};
 use crate::operators::layer_tape;
-use crate::scenario::{Recompute, ScheduleName};
+use crate::program::derive;
+use crate::quantity::Bytes;
+use crate::scenario::ScheduleName;
 use crate::simulation::Simulation;
 use crate::trace::Category;
 
@@ -87,14 +90,8 @@ fn activations(simulation: &Simulation, class: usize, shown: f64) -> Explanation
     let plan = &simulation.plan;
     let context = plan.context();
     let tape = layer_tape(&plan.model, &context);
-    let per_token = match plan.recompute {
-        Recompute::Full => {
-            let input = tape.input.expect("a layer has an input");
-            tape.tensors[input.0].bytes
-        }
-        _ => tape.saved_bytes(),
-    } as f64
-        / context.tokens() as f64;
+    let kept = derive(&tape, segment(plan, &tape).as_slice(), false).kept_bytes();
+    let per_token = kept as f64 / context.tokens() as f64;
     let layers = plan.stages[class].layers;
     let in_flight = match plan.schedule {
         ScheduleName::Gpipe => plan.micro_batches,
@@ -133,7 +130,7 @@ fn runtime(simulation: &Simulation) -> Explanation {
     let runtime = runtime_memory(simulation.plan.devices());
     let mebibytes = |id: &str| {
         let found = runtime.assumptions.iter().find(|assumption| assumption.id == id);
-        Value::Bytes(found.map_or(0.0, |assumption| assumption.value * 1_048_576.0))
+        Value::Bytes(found.map_or(0.0, |assumption| Bytes::mib(assumption.value).get()))
     };
     let symbols = vec![
         symbol("M_context", "context", mebibytes("cuda-context")),

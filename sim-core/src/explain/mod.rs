@@ -58,7 +58,10 @@ pub struct Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A category of a rank class's memory, at the instant that is shown.
-    Memory { class: usize, category: Category },
+    Memory {
+        class: usize,
+        category: Category,
+    },
     StepTime,
     TokensPerSecond,
     Mfu,

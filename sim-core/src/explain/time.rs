@@ -4,6 +4,7 @@ use super::{Explanation, Question, Value, count, symbol};
 use crate::cost::CostModel;
 use crate::estimate::{measure, step_flops};
 use crate::formulas;
+use crate::quantity::Bytes;
 use crate::simulation::Simulation;
 
 /// The explanation of a question that is not about a category of memory.
@@ -27,11 +28,7 @@ pub fn explain(simulation: &Simulation, question: Question) -> Explanation {
                 symbol("F_model", "model-flops", Value::Flops(step_flops(plan).model)),
                 seconds("t_step", "step-time", step),
                 count("N", "devices", plan.devices()),
-                symbol(
-                    "P",
-                    "dense-peak",
-                    Value::FlopsPerSecond(CostModel::new(plan).peak().get()),
-                ),
+                symbol("P", "dense-peak", Value::FlopsPerSecond(CostModel::new(plan).peak().get())),
             ];
             let result = Value::Share(time.mfu);
             Explanation::new(&formulas::MFU, symbols, result, result)
@@ -39,13 +36,12 @@ pub fn explain(simulation: &Simulation, question: Question) -> Explanation {
         Question::Bubble => {
             let (p, m) = (plan.pp, plan.micro_batches);
             let ideal = (p - 1) as f64 / (m + p - 1) as f64;
-            let symbols =
-                vec![count("p", "pipeline-stages", p), count("m", "micro-batches", m)];
+            let symbols = vec![count("p", "pipeline-stages", p), count("m", "micro-batches", m)];
             let shown = Value::Share(time.bubble_fraction);
             Explanation::new(&formulas::BUBBLE, symbols, Value::Share(ideal), shown)
         }
         Question::Capacity => {
-            let bytes = plan.device.memory_usable_gib() * 1_073_741_824.0;
+            let bytes = Bytes::gib(plan.device.memory_usable_gib()).get();
             let symbols = vec![symbol("M_smi", "tool-total", Value::Bytes(bytes))];
             let mut explanation = Explanation::new(
                 &formulas::CAPACITY,

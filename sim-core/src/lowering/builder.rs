@@ -82,6 +82,12 @@ impl TraceBuilder {
         self.graph.change(pool, moment, category as u8, label, delta);
     }
 
+    /// A pool holds memory from before the step on.
+    pub fn hold(&mut self, pool: PoolId, category: Category, name: &'static str, bytes: i64) {
+        let label = self.tables.label(name);
+        self.graph.hold(pool, category as u8, label, bytes);
+    }
+
     /// The newest task has the effects of a program's step.
     pub fn apply(&mut self, pool: PoolId, effects: &[CompiledEffect]) {
         for effect in effects {
@@ -114,7 +120,8 @@ impl TraceBuilder {
             .map(|(seed, curve)| {
                 let forward_end = seed.last_forward.map_or(0.0, |task| schedule.end(task));
                 let before = curve.points().iter().take_while(|point| {
-                    point.time < forward_end || schedule.start(point.task) < forward_end
+                    let begun = |task| schedule.start(task) < forward_end;
+                    point.time < forward_end || point.task.is_none_or(begun)
                 });
                 RankClass {
                     stage: seed.stage,

@@ -2,6 +2,7 @@
 
 use crate::cost::{Cost, CostModel};
 use crate::engine::Moment;
+use crate::operators::Tape;
 use crate::program::{Program, Step, StepEffect, StepWork};
 use crate::trace::{Category, OperationInfo, Phase};
 
@@ -67,6 +68,7 @@ pub struct CompiledStep {
     pub effects: Vec<CompiledEffect>,
     pub parameters: u64,
     pub shared_parameters: u64,
+    pub reduced_parameters: u64,
 }
 
 /// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
@@ -76,24 +78,29 @@ pub struct Unit {
     pub backward: Vec<CompiledStep>,
     /// Freed when the micro-batch's whole backward has ended.
     pub after_backward: Vec<CompiledEffect>,
-    /// Parameters on this rank before data-parallel sharding.
+    /// Parameters on this rank before data-parallel sharding, a tied table in the head's unit only.
     pub parameters: u64,
+    /// Parameters that the unit computes with, and ZeRO-3 gathers.
+    pub gathered_parameters: u64,
 }
 
 impl Unit {
     /// Prices a program.
-    pub fn compile(
-        program: &Program,
-        parameters: u64,
-        cost: &CostModel,
-        tables: &mut Tables,
-    ) -> Self {
+    pub fn compile(program: &Program, tape: &Tape, cost: &CostModel, tables: &mut Tables) -> Self {
         let mut compile = |steps: &[Step]| -> Vec<CompiledStep> {
             steps.iter().map(|step| compile_step(step, cost, tables)).collect()
         };
         let (forward, backward) = (compile(&program.forward), compile(&program.backward));
         let after_backward = compile_effects(&program.after_backward, tables);
-        Self { forward, backward, after_backward, parameters }
+        let parameters = tape.parameters();
+        let shared: u64 = tape.operators.iter().map(|op| op.shared_parameters).sum();
+        Self {
+            forward,
+            backward,
+            after_backward,
+            parameters,
+            gathered_parameters: parameters + shared,
+        }
     }
 }
 
@@ -111,6 +118,7 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
         effects: compile_effects(&step.effects, tables),
         parameters: step.parameters,
         shared_parameters: step.shared_parameters,
+        reduced_parameters: step.reduced_parameters,
     }
 }
 

@@ -1,6 +1,8 @@
 //! How a framework keeps and reduces gradients: named buffers and their published defaults.
 
+use crate::hardware::Basis;
 use crate::plan::Plan;
+use crate::report::Assumption;
 use crate::scenario::Framework;
 
 /// Elements that DeepSpeed reduces at a time: `reduce_bucket_size`, default 5e8 (DeepSpeed
@@ -10,8 +12,8 @@ const DEEPSPEED_BUCKET: u64 = 500_000_000;
 /// Bytes that PyTorch's DistributedDataParallel reduces at a time: `bucket_cap_mb`, default 25.
 const DDP_BUCKET_BYTES: u64 = 25 << 20;
 
-/// Elements that Megatron's distributed data parallel reduces at a time, at least (and a million
-/// for each replica).
+/// Elements that Megatron's distributed data parallel reduces at a time, at least, and a million for
+/// each replica (Megatron-LM, `DistributedDataParallelConfig.bucket_size`).
 const MEGATRON_BUCKET: u64 = 40_000_000;
 
 /// How gradients are kept and reduced on one rank.
@@ -37,6 +39,9 @@ pub struct GradientPolicy {
     pub copies_bucket: bool,
     /// Bytes of a number on the wire.
     pub wire: u64,
+    /// Two buffers take turns: the next bucket is filled when the one before the newest has been
+    /// reduced.
+    pub takes_turns: bool,
 }
 
 impl GradientPolicy {
@@ -57,6 +62,7 @@ impl GradientPolicy {
             permanent_buffers: 0,
             copies_bucket: false,
             wire: if sharded { fresh } else { kept },
+            takes_turns: false,
         };
         match plan.framework {
             Framework::Megatron | Framework::Nanotron => {
@@ -72,11 +78,40 @@ impl GradientPolicy {
             }
             Framework::DeepSpeed => match plan.zero {
                 0 => policy.copies_bucket = replicated,
-                // Two flat buffers with overlap_comm (`ipg_buffer`), whatever the model's size.
-                1 | 2 => policy.backward_buffers = 2 * DEEPSPEED_BUCKET * fresh,
+                // Two flat buffers (`ipg_buffer`), whatever the model's size.
+                1 | 2 => {
+                    policy.backward_buffers = 2 * DEEPSPEED_BUCKET * fresh;
+                    policy.takes_turns = true;
+                }
                 _ => policy.permanent_buffers = DEEPSPEED_BUCKET * fresh,
             },
         }
         policy
     }
+}
+
+/// The buffers behind a plan's gradients: `overlap_comm` is taken as on, as DeepSpeed's tutorials
+/// set it for ZeRO-1 and 2 (its own default there is off).
+pub fn assumptions(plan: &Plan) -> Vec<Assumption> {
+    let policy = GradientPolicy::new(plan, 0);
+    let of = plan.framework.name();
+    let mut list = vec![Assumption {
+        id: "gradient-bucket",
+        of,
+        value: policy.bucket as f64 / 1e6,
+        unit: "M elements",
+        basis: Basis::Published,
+        source: "the framework's default",
+    }];
+    if policy.takes_turns {
+        list.push(Assumption {
+            id: "overlap-comm",
+            of,
+            value: 1.0,
+            unit: "1",
+            basis: Basis::Assumed,
+            source: "on as in DeepSpeed's tutorials; its default is off for ZeRO-1 and 2",
+        });
+    }
+    list
 }

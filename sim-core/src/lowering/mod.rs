@@ -6,4 +6,5 @@ mod gradients;
 mod stage;
 mod step;
 
-pub use step::lower;
+pub use gradients::assumptions;
+pub use step::{lower, segment};

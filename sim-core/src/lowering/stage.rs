@@ -7,6 +7,7 @@ use crate::cost::CostModel;
 use crate::engine::{Moment, PoolId, ResourceId, TaskId};
 use crate::operators::{Collective, CollectiveKind};
 use crate::plan::Plan;
+use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, LaneKind, Phase, TaskInfo};
 
 /// A unit of a stage: which program, and which layer it is.
@@ -24,7 +25,24 @@ pub struct Lanes {
     pub compute: ResourceId,
     pub tensor: Option<ResourceId>,
     pub data: Option<ResourceId>,
-    pub pipeline: Option<ResourceId>,
+    /// Activations to the next stage.
+    pub to_next: Option<ResourceId>,
+    /// Gradients to the stage before.
+    pub to_previous: Option<ResourceId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// What ends with the last step of a unit.
+struct Ending {
+    /// Bytes of gathered parameters that are freed.
+    gathered: u64,
+    /// The micro-batch's whole backward ends too.
+    of_backward: bool,
 }
 
 /// The state of a stage while its tasks are emitted.
@@ -48,14 +66,20 @@ pub struct StageEmitter<'a> {
     last_data: Option<TaskId>,
     /// Reductions of the two newest buckets.
     buckets: [Option<TaskId>; 2],
+    /// The last unit's parameters are still gathered from forward.
+    turned: bool,
     pending: u64,
     gradients_exist: bool,
+    /// What the stage's next task waits for: its input from a neighbour.
+    received: Option<TaskId>,
     /// What the next compute task waits for.
     carried_waits: Vec<TaskId>,
     /// What the next compute task allocates.
     carried_allocations: Vec<(Category, &'static str, u64)>,
     /// Where the previous action's compute began: when a receive for the next may be posted.
     pub previous_action_end: [Option<TaskId>; 2],
+    /// The sum of a tied table's gradients over the first and the last stage.
+    pub embedding_sum: Option<TaskId>,
     pub last_forward: Option<TaskId>,
     pub optimizer: Option<TaskId>,
 }
@@ -78,10 +102,16 @@ impl<'a> StageEmitter<'a> {
             }),
             data: (plan.dp > 1)
                 .then(|| builder.add_lane(class, LaneKind::DataParallel, Some(cost.data_link()))),
-            pipeline: (plan.pp > 1)
-                .then(|| builder.add_lane(class, LaneKind::Pipeline, Some(cost.pipeline_link()))),
+            to_next: (stage + 1 < plan.pp).then(|| {
+                let link = cost.pipeline_link(class);
+                builder.add_lane(class, LaneKind::PipelineForward, Some(link))
+            }),
+            to_previous: (stage > 0).then(|| {
+                let link = cost.pipeline_link(class - 1);
+                builder.add_lane(class, LaneKind::PipelineBackward, Some(link))
+            }),
         };
-        Self {
+        let mut this = Self {
             plan,
             cost,
             units,
@@ -96,14 +126,19 @@ impl<'a> StageEmitter<'a> {
             last_compute: None,
             last_data: None,
             buckets: [None; 2],
+            turned: false,
             pending: 0,
             gradients_exist: false,
+            received: None,
             carried_waits: Vec::new(),
             carried_allocations: Vec::new(),
             previous_action_end: [None; 2],
+            embedding_sum: None,
             last_forward: None,
             optimizer: None,
-        }
+        };
+        this.hold_permanent(builder);
+        this
     }
 
     pub fn seed(&self) -> ClassSeed {
@@ -121,20 +156,24 @@ impl<'a> StageEmitter<'a> {
     }
 
     /// What exists before the step begins.
-    fn permanent(&mut self) -> Vec<(Category, &'static str, u64)> {
+    fn hold_permanent(&mut self, builder: &mut TraceBuilder) {
         let states = self.cost.model_states(self.parameters);
         let master = self.cost.master_bytes(self.parameters);
-        let mut permanent = vec![
-            (Category::Weights, "weights", states.weights),
-            (Category::Optimizer, "master-weights", master),
-            (Category::Optimizer, "moments", states.optimizer - master),
-            (Category::Transient, "gradient-buckets", self.policy.permanent_buffers),
-        ];
-        if self.policy.preallocated || self.plan.zero >= 3 {
-            permanent.push((Category::Gradients, "gradients", states.gradients));
+        let pool = self.pool;
+        let mut hold = |category, name, bytes| builder.hold(pool, category, name, signed(bytes));
+        hold(Category::Weights, "weights", states.weights);
+        hold(Category::Optimizer, "master-weights", master);
+        hold(Category::Optimizer, "moments", states.optimizer - master);
+        hold(Category::Transient, "gradient-buckets", self.policy.permanent_buffers);
+        if self.keeps_gradients() {
+            hold(Category::Gradients, "gradients", states.gradients);
             self.gradients_exist = true;
         }
-        permanent
+    }
+
+    /// True when the buffer of the gradients lives across steps.
+    fn keeps_gradients(&self) -> bool {
+        self.policy.preallocated || self.plan.zero >= 3
     }
 
     /// Adds a compute task with what has been carried to it.
@@ -144,11 +183,8 @@ impl<'a> StageEmitter<'a> {
         operation: (u32, f64),
         at: (u32, u32),
     ) -> TaskId {
-        if self.last_compute.is_none() {
-            self.carried_allocations = self.permanent();
-        }
         let task = builder.task(self.lanes.compute, operation.0, operation.1, at.0, at.1);
-        for wait in self.carried_waits.drain(..) {
+        for wait in self.received.take().into_iter().chain(self.carried_waits.drain(..)) {
             builder.graph.wait_for(wait);
         }
         for (category, name, bytes) in self.carried_allocations.drain(..) {
@@ -167,24 +203,24 @@ impl<'a> StageEmitter<'a> {
     ) -> TaskId {
         let lane = self.lanes.tensor.expect("tensor collectives need tensor parallelism");
         let task = builder.task(lane, step.operation, step.duration, at.0, at.1);
-        if let Some(compute) = self.last_compute {
-            builder.graph.wait_for(compute);
+        // A pending wait for gathered parameters stays with the kernels that read them.
+        for wait in self.received.take().into_iter().chain(self.last_compute) {
+            builder.graph.wait_for(wait);
         }
-        // A pending wait of the compute lane, such as for gathered parameters, stays pending.
         self.carried_waits.push(task);
         task
     }
 
-    /// Emits the steps of a unit and gives back the last task, which frees `gathered` bytes of
-    /// parameters.
+    /// Emits the steps of a unit and gives back the last task, with which `ending` happens.
     fn steps(
         &mut self,
         builder: &mut TraceBuilder,
         steps: &[CompiledStep],
         at: (u32, u32),
-        backward: bool,
-        gathered: u64,
+        direction: Direction,
+        ending: &Ending,
     ) -> Option<TaskId> {
+        let backward = direction == Direction::Backward;
         let mut last = None;
         for (i, step) in steps.iter().enumerate() {
             let task = if step.is_collective {
@@ -199,16 +235,21 @@ impl<'a> StageEmitter<'a> {
             }
             if i + 1 == steps.len() {
                 let name = "gathered-parameters";
-                let freed = -signed(gathered);
+                let freed = -signed(ending.gathered);
                 builder.change(self.pool, Moment::End, Category::Transient, name, freed);
+                if ending.of_backward {
+                    for unit in &self.order {
+                        builder.apply(self.pool, &self.units[unit.unit].after_backward);
+                    }
+                }
             }
             if backward && self.reduces(at.1) {
-                self.pending += made;
+                self.pending += step.reduced_parameters;
                 if self.pending >= self.policy.bucket {
                     self.reduce(builder, task, at.0, at.1);
-                    // Two buckets take turns: the next is filled when the one before the newest
-                    // has been reduced.
-                    self.carried_waits.extend(self.buckets[0]);
+                    if self.policy.takes_turns {
+                        self.carried_waits.extend(self.buckets[0]);
+                    }
                 }
             }
             last = Some(task);
@@ -232,8 +273,14 @@ impl<'a> StageEmitter<'a> {
             builder.change(pool, Moment::End, category, name, -made);
         };
         if policy.sharded {
-            // Copied into the bucket, or into the shard's buffer when there is one replica.
-            temporary(Category::Gradients, "unreduced-gradients");
+            // Copied into the bucket, or into the shard's buffer when there is one replica. That
+            // of a tied table waits for its second part.
+            let name = "unreduced-gradients";
+            let waiting = step.parameters.saturating_sub(step.reduced_parameters) * policy.fresh;
+            let joined = step.shared_parameters * policy.fresh;
+            temporary(Category::Gradients, name);
+            let (waiting, joined) = (signed(waiting), signed(joined));
+            builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
         } else if policy.preallocated {
             // Kernels add to the buffer.
         } else if self.gradients_exist || step.shared_parameters > 0 {
@@ -288,11 +335,16 @@ impl<'a> StageEmitter<'a> {
         builder.change(self.pool, Moment::End, Category::Transient, name, -bytes);
     }
 
-    /// Gathers a unit's parameters, at the earliest when the unit before the newest is done: one
-    /// unit computes, one is on its way.
-    fn gather(&mut self, builder: &mut TraceBuilder, unit: UnitRef, micro_batch: u32) -> TaskId {
+    /// Gathers a unit's parameters when `room` is done: one unit computes, one is on its way.
+    fn gather(
+        &mut self,
+        builder: &mut TraceBuilder,
+        unit: UnitRef,
+        micro_batch: u32,
+        room: Option<TaskId>,
+    ) -> TaskId {
         let lane = self.lanes.data.expect("gathering needs replicas");
-        let bytes = self.units[unit.unit].parameters * self.policy.fresh;
+        let bytes = self.units[unit.unit].gathered_parameters * self.policy.fresh;
         let kind = CollectiveKind::AllGather;
         let cost = self.cost.data_collective(Collective { kind, bytes });
         let special = Special {
@@ -302,67 +354,82 @@ impl<'a> StageEmitter<'a> {
             cost,
         };
         let task = builder.special(lane, special, unit.layer, micro_batch);
-        if let Some(before) = self.unit_ends[0] {
-            builder.graph.wait_for(before);
+        if let Some(room) = room {
+            builder.graph.wait_for(room);
         }
         let bytes = signed(bytes);
-        builder.change(
-            self.pool,
-            Moment::Start,
-            Category::Transient,
-            "gathered-parameters",
-            bytes,
-        );
+        builder.change(self.pool, Moment::Start, Category::Transient, "gathered-parameters", bytes);
         self.last_data = Some(task);
         task
     }
 
-    /// Runs all units forward or backward for a micro-batch.
+    /// Runs all units forward or backward for a micro-batch. `turns` says that the stage's next
+    /// action is this micro-batch's backward: the last unit's parameters stay gathered for it.
     fn run_units(
         &mut self,
         builder: &mut TraceBuilder,
         micro_batch: u32,
         received: Option<TaskId>,
-        backward: bool,
+        direction: Direction,
+        turns: bool,
     ) -> TaskId {
         let units = self.units;
         let count = self.order.len();
-        let unit_at = |this: &Self, i: usize| {
-            this.order[if backward { count - 1 - i } else { i }]
+        let unit_at = |this: &Self, i: usize| match direction {
+            Direction::Forward => this.order[i],
+            Direction::Backward => this.order[count - 1 - i],
         };
-        self.carried_waits.extend(received);
+        self.received = received;
         let mut gathered = None;
         let mut end = None;
         for i in 0..count {
             let unit = unit_at(self, i);
             let program = &units[unit.unit];
-            let mut bytes = 0;
+            let is_last = i + 1 == count;
+            let mut ending =
+                Ending { gathered: 0, of_backward: is_last && direction == Direction::Backward };
             if self.gathers {
-                bytes = program.parameters * self.policy.fresh;
-                let own =
-                    gathered.take().unwrap_or_else(|| self.gather(builder, unit, micro_batch));
-                self.carried_waits.push(own);
-                if i + 1 < count {
+                if i == 0 && self.turned {
+                    self.turned = false;
+                } else {
+                    // Not ordered ahead: it has the room of the unit before the newest.
+                    let room = self.unit_ends[0];
+                    let own = gathered
+                        .take()
+                        .unwrap_or_else(|| self.gather(builder, unit, micro_batch, room));
+                    self.carried_waits.push(own);
+                }
+                if is_last && turns {
+                    self.turned = true;
+                } else {
+                    ending.gathered = program.gathered_parameters * self.policy.fresh;
+                }
+                if !is_last {
                     let next = unit_at(self, i + 1);
-                    gathered = Some(self.gather(builder, next, micro_batch));
+                    gathered = Some(self.gather(builder, next, micro_batch, self.unit_ends[1]));
                 }
             }
-            let steps = if backward { &program.backward } else { &program.forward };
-            let last = self.steps(builder, steps, (unit.layer, micro_batch), backward, bytes);
+            let steps = match direction {
+                Direction::Forward => &program.forward,
+                Direction::Backward => &program.backward,
+            };
+            let last = self.steps(builder, steps, (unit.layer, micro_batch), direction, &ending);
             self.unit_ends = [self.unit_ends[1], last];
             end = last.or(end);
         }
         end.expect("a stage has at least one unit with work")
     }
 
-    /// Forward of a micro-batch; `received` brings its input from the stage before.
+    /// Forward of a micro-batch; `received` brings its input from the stage before, `turns` says
+    /// that its backward is the stage's next action.
     pub fn forward(
         &mut self,
         builder: &mut TraceBuilder,
         micro_batch: u32,
         received: Option<TaskId>,
+        turns: bool,
     ) -> TaskId {
-        let end = self.run_units(builder, micro_batch, received, false);
+        let end = self.run_units(builder, micro_batch, received, Direction::Forward, turns);
         self.last_forward = Some(end);
         self.previous_action_end = [self.previous_action_end[1], Some(end)];
         end
@@ -376,13 +443,13 @@ impl<'a> StageEmitter<'a> {
         received: Option<TaskId>,
     ) -> TaskId {
         self.begin_backward();
-        let end = self.run_units(builder, micro_batch, received, true);
-        let units = self.units;
-        for unit in &self.order {
-            builder.apply(self.pool, &units[unit.unit].after_backward);
-        }
+        let end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
         if self.reduces(micro_batch) {
             self.reduce(builder, end, TaskInfo::NONE, micro_batch);
+        }
+        if self.policy.backward_buffers > 0 {
+            // DeepSpeed synchronizes at the end of backward: the next one has buffers of its own.
+            self.carried_waits.extend(self.last_data);
         }
         // The newest task is the last reduction, or the last kernel where nothing is reduced.
         let freed = -signed(self.policy.backward_buffers);
@@ -408,12 +475,12 @@ impl<'a> StageEmitter<'a> {
     /// The optimizer step, and the gathering of new weights where optimizer states are sharded.
     pub fn optimize(&mut self, builder: &mut TraceBuilder) {
         let sharded = self.plan.zero >= 1;
-        let parameters =
-            if sharded { self.shard(self.parameters) } else { self.parameters };
+        let parameters = if sharded { self.shard(self.parameters) } else { self.parameters };
         let (cost, bytes) = self.cost.optimizer_step(parameters);
         let operation =
             builder.tables.operation("optimizer-step", Phase::Optimizer, 0.0, bytes, cost);
         self.carried_waits.extend(self.last_data);
+        self.carried_waits.extend(self.embedding_sum);
         let at = (TaskInfo::NONE, TaskInfo::NONE);
         let task = self.compute(builder, (operation, cost.time.get()), at);
         self.optimizer = Some(task);
@@ -421,8 +488,7 @@ impl<'a> StageEmitter<'a> {
             self.temporary(builder, name, bytes);
         }
         let states = self.cost.model_states(self.parameters);
-        let permanent = self.policy.preallocated || self.plan.zero >= 3;
-        if !permanent {
+        if !self.keeps_gradients() {
             let bytes = signed(states.gradients);
             builder.change(self.pool, Moment::End, Category::Gradients, "gradients", -bytes);
         }
@@ -442,8 +508,4 @@ impl<'a> StageEmitter<'a> {
             builder.graph.wait_for(task);
         }
     }
-}
-
-fn signed(bytes: u64) -> i64 {
-    i64::try_from(bytes).expect("checked scenarios stay far below 2^63 bytes")
 }

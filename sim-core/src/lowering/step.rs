@@ -5,12 +5,14 @@ use super::compiled::Unit;
 use super::stage::{StageEmitter, UnitRef};
 use crate::cost::CostModel;
 use crate::engine::{Moment, TaskId};
-use crate::operators::{embedding_tape, head_tape, layer_tape};
+use crate::operators::{Tape, embedding_tape, head_tape, layer_tape};
 use crate::plan::Plan;
 use crate::program::derive;
+use crate::quantity::signed_bytes;
 use crate::scenario::Recompute;
 use crate::schedule::{Action, stage_actions};
 use crate::trace::{Category, Phase, TaskInfo, Trace};
+use std::ops::Range;
 
 const EMBEDDING: usize = 0;
 const LAYER: usize = 1;
@@ -39,6 +41,9 @@ pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
         })
         .collect();
     emit_micro_batches(plan, cost, &mut stages, &mut builder);
+    if plan.ties_head() && plan.pp > 1 {
+        sum_tied_gradients(plan, cost, &mut stages, &mut builder);
+    }
     for stage in &mut stages {
         stage.optimize(&mut builder);
     }
@@ -52,20 +57,16 @@ fn compile_units(plan: &Plan, cost: &CostModel, builder: &mut TraceBuilder) -> V
     let (shape, context) = (&plan.model, plan.context());
     let early = context.kernels.recompute_stops_early;
     let tapes = [
-        (embedding_tape(shape, &context, plan.ties_on_one_stage()), false),
+        (embedding_tape(shape, &context, plan.tied()), false),
         (layer_tape(shape, &context), true),
-        (head_tape(shape, &context), false),
+        (head_tape(shape, &context, plan.tied()), false),
     ];
     tapes
         .iter()
         .map(|(tape, is_layer)| {
-            let segment = match plan.recompute {
-                Recompute::Full if *is_layer => Some(0..tape.operators.len()),
-                Recompute::Selective if *is_layer => Some(tape.attention_core.clone()),
-                _ => None,
-            };
+            let segment = if *is_layer { segment(plan, tape) } else { None };
             let program = derive(tape, segment.as_slice(), early);
-            Unit::compile(&program, tape.parameters(), cost, &mut builder.tables)
+            Unit::compile(&program, tape, cost, &mut builder.tables)
         })
         .collect()
 }
@@ -108,8 +109,9 @@ fn emit_micro_batches(
                 };
                 match action {
                     Action::Forward(m) => {
+                        let turns = actions[s].get(next[s] + 1) == Some(&Action::Backward(m));
                         forward_done[s][m as usize] =
-                            Some(stages[s].forward(builder, m, received));
+                            Some(stages[s].forward(builder, m, received, turns));
                     }
                     Action::Backward(m) => {
                         backward_done[s][m as usize] =
@@ -124,7 +126,7 @@ fn emit_micro_batches(
             break;
         }
     }
-    debug_assert!(next.iter().zip(&actions).all(|(n, a)| *n == a.len()), "no stage is stuck");
+    assert!(next.iter().zip(&actions).all(|(n, a)| *n == a.len()), "a schedule has no cycle");
 }
 
 /// Sends an activation or its gradient between neighbours; the receiver posts its buffer when its
@@ -140,25 +142,64 @@ fn send(
 ) -> TaskId {
     let context = plan.context();
     let bytes = context.stream_tokens() * plan.model.hidden * context.size();
-    let (name, tensor, micro_batch) = match action {
-        Action::Forward(m) => ("send-activations", "layer-input", m),
-        Action::Backward(m) => ("send-gradients", "activation-gradient", m),
+    let lanes = stages[from].lanes;
+    let (name, tensor, micro_batch, lane) = match action {
+        Action::Forward(m) => ("send-activations", "layer-input", m, lanes.to_next),
+        Action::Backward(m) => ("send-gradients", "activation-gradient", m, lanes.to_previous),
     };
     let special = Special {
         name,
         phase: Phase::SendReceive,
         bytes: bytes as f64,
-        cost: cost.pipeline_send(bytes),
+        cost: cost.pipeline_send(from.min(to), bytes),
     };
-    let lane = stages[from].lanes.pipeline.expect("neighbours have a pipeline lane");
+    let lane = lane.expect("neighbours have a lane in each direction");
     let task = builder.special(lane, special, TaskInfo::NONE, micro_batch);
     builder.graph.wait_for(made);
     if let Some(posted) = stages[to].previous_action_end[0] {
         builder.graph.wait_for(posted);
     }
-    let delta = i64::try_from(bytes).expect("checked scenarios stay far below 2^63 bytes");
+    let delta = signed_bytes(bytes);
     let category = Category::Activations;
     builder.change(stages[to].pool, Moment::Start, category, tensor, delta);
     builder.change(stages[from].pool, Moment::End, category, tensor, -delta);
     task
+}
+
+/// First and last stage hold a copy of a tied table and sum its gradients before the step
+/// (Megatron's embedding group).
+fn sum_tied_gradients(
+    plan: &Plan,
+    cost: &CostModel,
+    stages: &mut [StageEmitter<'_>],
+    builder: &mut TraceBuilder,
+) {
+    let bytes = plan.model.embedding_params_per_rank(plan.tp).token * plan.gradient_dtype.bytes();
+    let special = Special {
+        name: "sum-tied-gradients",
+        phase: Phase::AllReduce,
+        bytes: bytes as f64,
+        cost: cost.embedding_reduction(bytes),
+    };
+    let last = stages.len() - 1;
+    let ends: Vec<TaskId> =
+        [0, last].iter().filter_map(|&stage| stages[stage].previous_action_end[1]).collect();
+    for stage in [0, last] {
+        let lanes = stages[stage].lanes;
+        let lane = lanes.to_next.or(lanes.to_previous).expect("a pipeline has lanes");
+        let task = builder.special(lane, special, TaskInfo::NONE, TaskInfo::NONE);
+        for end in &ends {
+            builder.graph.wait_for(*end);
+        }
+        stages[stage].embedding_sum = Some(task);
+    }
+}
+
+/// The operators of a layer that run again in backward.
+pub fn segment(plan: &Plan, layer: &Tape) -> Option<Range<usize>> {
+    match plan.recompute {
+        Recompute::None => None,
+        Recompute::Selective => Some(layer.attention_core.clone()),
+        Recompute::Full => Some(0..layer.operators.len()),
+    }
 }

@@ -8,6 +8,7 @@ use crate::report::{Assumption, Basis};
 /// SimuMax 1.2 uses 0.94 for PyTorch's caching allocator under Megatron.
 pub const FRAGMENTATION: Assumption = Assumption {
     id: "allocated-share-of-reserved",
+    of: "",
     value: 0.94,
     unit: "1",
     basis: Basis::Published,
@@ -17,6 +18,7 @@ pub const FRAGMENTATION: Assumption = Assumption {
 /// The CUDA context of a process with PyTorch's kernels loaded.
 const CONTEXT: Assumption = Assumption {
     id: "cuda-context",
+    of: "",
     value: 500.0,
     unit: "MiB",
     basis: Basis::Assumed,
@@ -26,6 +28,7 @@ const CONTEXT: Assumption = Assumption {
 /// Buffers of NCCL's communicators for two ranks.
 const NCCL_TWO_RANKS: Assumption = Assumption {
     id: "nccl-buffers",
+    of: "",
     value: 342.0,
     unit: "MiB",
     basis: Basis::Published,
@@ -35,6 +38,7 @@ const NCCL_TWO_RANKS: Assumption = Assumption {
 /// Buffers of NCCL's communicators for four and more ranks.
 const NCCL_MORE_RANKS: Assumption = Assumption {
     id: "nccl-buffers",
+    of: "",
     value: 392.0,
     unit: "MiB",
     basis: Basis::Published,

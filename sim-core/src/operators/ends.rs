@@ -1,14 +1,22 @@
 //! The operators before the first layer and after the last.
 
 use super::layer::norm;
+use super::split::{Projection, enter_split, project, whole_stream_bytes};
 use super::{Collective, CollectiveKind, Context, GradientRule, Tape, TensorId, Work};
 use crate::model::shape::{ModelShape, Positions};
 use crate::precision::DType;
 
+/// Whether the token table is the head's matrix too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tied {
+    /// Two matrices, or copies of one on different pipeline stages.
+    No,
+    /// One matrix with one gradient, which the head makes and the embedding adds to.
+    OnThisStage,
+}
+
 /// Token, position and segment embeddings.
-///
-/// `tied` says that the head on this rank has already made the token table's gradient.
-pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: bool) -> Tape {
+pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
     let (hidden, size) = (shape.hidden, context.size());
     let stream_bytes = context.stream_tokens() * hidden * size;
     let rows = shape.vocab.div_ceil(context.tp);
@@ -17,7 +25,8 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: bool) -> Tape
         Positions::Learned { rows } => rows * hidden,
         Positions::Rope | Positions::Alibi => 0,
     };
-    let parameters = positions + shape.token_types * hidden + if tied { 0 } else { table };
+    let shared = if tied == Tied::OnThisStage { table } else { 0 };
+    let parameters = positions + shape.token_types * hidden + table - shared;
 
     let mut tape = Tape::default();
     let tokens = tape.constant("token-ids", 8 * context.tokens());
@@ -26,12 +35,15 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: bool) -> Tape
     let operator = tape.operator("embedding", &[], &[stream]);
     operator.saves(&[tokens]);
     operator.parameters = parameters;
-    operator.shared_parameters = if tied { table } else { 0 };
+    operator.shared_parameters = shared;
+    operator.reduced_parameters = parameters + shared;
     operator.forward = Some(traffic);
     // The gradient of the table is dense: it is cleared, then the rows of the batch are added.
     operator.backward_weight = Some(Work::stream(2 * stream_bytes + table * size, 2));
     if context.tp > 1 {
-        let bytes = context.tokens() * hidden * size;
+        let bytes = whole_stream_bytes(context, hidden);
+        // Every rank looks up its rows of the whole batch before the parts are summed.
+        operator.forward_workspace = if context.sequence_parallel { bytes } else { 0 };
         let (forward, backward) = if context.sequence_parallel {
             (CollectiveKind::ReduceScatter, Some(CollectiveKind::AllGather))
         } else {
@@ -56,7 +68,7 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: bool) -> Tape
 }
 
 /// The final norm, the projection to the vocabulary and the loss.
-pub fn head_tape(shape: &ModelShape, context: &Context) -> Tape {
+pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
     let (hidden, size) = (shape.hidden, context.size());
     let mut tape = Tape::default();
     let input = tape.tensor("layer-input", context.stream_tokens() * hidden * size);
@@ -66,7 +78,7 @@ pub fn head_tape(shape: &ModelShape, context: &Context) -> Tape {
         stream = norm(&mut tape, shape, context, stream);
     }
     if shape.lm_head {
-        let logits = project_to_vocabulary(&mut tape, shape, context, stream);
+        let logits = project_to_vocabulary(&mut tape, shape, context, stream, tied);
         cross_entropy(&mut tape, shape, context, logits);
     } else {
         let pooled = if shape.pooler { pooler(&mut tape, shape, context, stream) } else { stream };
@@ -96,34 +108,22 @@ fn project_to_vocabulary(
     shape: &ModelShape,
     context: &Context,
     stream: TensorId,
+    tied: Tied,
 ) -> TensorId {
     let (tokens, hidden, size) = (context.tokens(), shape.hidden, context.size());
     let rows = shape.vocab.div_ceil(context.tp);
-    let whole = tokens * hidden * size;
-    let mut input = stream;
-    let mut kept = vec![stream];
-    if context.tp > 1 {
-        if context.sequence_parallel {
-            input = tape.tensor("gathered-input", whole);
-            let operator = tape.operator("enter-split", &[stream], &[input]);
-            operator.saves(&[stream]);
-            operator.forward_collective =
-                Some(Collective { kind: CollectiveKind::AllGather, bytes: whole });
-            operator.backward_collective =
-                Some(Collective { kind: CollectiveKind::ReduceScatter, bytes: whole });
-            kept.clear();
-        } else {
-            tape.operator("enter-split", &[stream], &[]).backward_collective =
-                Some(Collective { kind: CollectiveKind::AllReduce, bytes: whole });
-        }
-    }
+    let input = enter_split(tape, context, hidden, stream);
     let logits = tape.logits("logits", tokens * rows * size);
     if context.kernels.retains_logits {
         tape.retained.push(logits);
     }
-    tape.operator("vocabulary", &[input], &[logits])
-        .saves(&kept)
-        .linear(tokens, rows, hidden, false, size);
+    let projection =
+        Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: false };
+    project(tape, context, hidden, input, &[projection]);
+    if tied == Tied::OnThisStage {
+        let operator = tape.operators.last_mut().expect("the projection was just added");
+        operator.reduced_parameters = 0;
+    }
     logits
 }
 

@@ -1,9 +1,10 @@
 //! The operators of one transformer layer.
 
-use super::{
-    Collective, CollectiveKind, Context, Engine, GradientRule, Tape, TensorId, Work,
+use super::split::{Projection, enter_split, leave_split, project};
+use super::{Context, Engine, GradientRule, Tape, TensorId, Work};
+use crate::model::shape::{
+    Activation, Architecture, ModelShape, NormKind, NormPlacement, Positions,
 };
-use crate::model::shape::{Activation, Architecture, ModelShape, NormKind, NormPlacement, Positions};
 use crate::precision::DType;
 use crate::scenario::AttentionKernel;
 
@@ -68,7 +69,7 @@ pub(super) fn norm(
     }
     let operator = tape.operator("norm", &[input], &[output]);
     operator.saves(&saved);
-    operator.parameters = shape.norm_params();
+    operator.trains(shape.norm_params());
     if written_out {
         // Cast, square, mean, product, cast, product with the weight; about twice that backward.
         operator.streams(
@@ -78,10 +79,8 @@ pub(super) fn norm(
         operator.forward_workspace = elements * 4;
         operator.backward_workspace = elements * 8;
     } else {
-        operator.streams(
-            Work::stream(elements * 2 * size, 1),
-            Work::stream(elements * 3 * size, 2),
-        );
+        operator
+            .streams(Work::stream(elements * 2 * size, 1), Work::stream(elements * 3 * size, 2));
     }
     output
 }
@@ -102,92 +101,20 @@ impl Layer<'_> {
         self.context.stream_tokens() * self.shape.hidden * self.context.size()
     }
 
-    /// Bytes of the stream over all tensor-parallel ranks.
-    fn whole_stream_bytes(&self) -> u64 {
-        self.context.tokens() * self.shape.hidden * self.context.size()
-    }
-
     fn norm(&mut self, input: TensorId) -> TensorId {
         norm(&mut self.tape, self.shape, self.context, input)
     }
 
-    /// The way into a block of split matrices: nothing forward and an all-reduce of the gradient
-    /// backward; with sequence parallelism an all-gather and a reduce-scatter.
     fn enter_split(&mut self, input: TensorId) -> TensorId {
-        if self.context.tp == 1 {
-            return input;
-        }
-        let bytes = self.whole_stream_bytes();
-        if !self.context.sequence_parallel {
-            let operator = self.tape.operator("enter-split", &[input], &[]);
-            operator.backward_collective =
-                Some(Collective { kind: CollectiveKind::AllReduce, bytes });
-            return input;
-        }
-        let gathered = self.tape.tensor("gathered-input", bytes);
-        let operator = self.tape.operator("enter-split", &[input], &[gathered]);
-        // The part is kept, and gathered again for the weight gradients.
-        operator.saves(&[input]);
-        operator.forward_collective = Some(Collective { kind: CollectiveKind::AllGather, bytes });
-        operator.backward_collective =
-            Some(Collective { kind: CollectiveKind::ReduceScatter, bytes });
-        gathered
+        enter_split(&mut self.tape, self.context, self.shape.hidden, input)
     }
 
-    /// The way out of a block of split matrices: an all-reduce forward; with sequence parallelism a
-    /// reduce-scatter forward and an all-gather backward.
     fn leave_split(&mut self, partial: TensorId) -> TensorId {
-        if self.context.tp == 1 {
-            return partial;
-        }
-        let bytes = self.whole_stream_bytes();
-        if !self.context.sequence_parallel {
-            let operator = self.tape.operator("leave-split", &[partial], &[]);
-            operator.forward_collective =
-                Some(Collective { kind: CollectiveKind::AllReduce, bytes });
-            return partial;
-        }
-        let part = self.stream("block-output");
-        let operator = self.tape.operator("leave-split", &[partial], &[part]);
-        operator.forward_collective =
-            Some(Collective { kind: CollectiveKind::ReduceScatter, bytes });
-        operator.backward_collective = Some(Collective { kind: CollectiveKind::AllGather, bytes });
-        part
+        leave_split(&mut self.tape, self.context, self.shape.hidden, partial)
     }
 
-    /// What a product with split columns keeps of its input: with sequence parallelism the part
-    /// that [`Self::enter_split`] saves, else the input.
-    fn kept_input(&self, input: TensorId) -> Vec<TensorId> {
-        let gathered = self.context.tp > 1 && self.context.sequence_parallel;
-        if gathered { Vec::new() } else { vec![input] }
-    }
-
-    /// A product of the whole stream with `width` columns on this rank.
-    fn project(
-        &mut self,
-        name: &'static str,
-        input: TensorId,
-        outputs: &[TensorId],
-        width: u64,
-        bias: bool,
-    ) {
-        let kept = self.kept_input(input);
-        let gathered_again = if kept.is_empty() { self.whole_stream_bytes() } else { 0 };
-        let (tokens, hidden, size) =
-            (self.context.tokens(), self.shape.hidden, self.context.size());
-        let operator = self.tape.operator(name, &[input], outputs);
-        operator.saves(&kept).linear(tokens, width, hidden, bias, size);
-        operator.backward_workspace = gathered_again;
-    }
-
-    /// With sequence parallelism backward gathers the input of the newest projections once more.
-    fn gather_again_backward(&mut self) {
-        if self.context.tp > 1 && self.context.sequence_parallel {
-            let bytes = self.whole_stream_bytes();
-            let last = self.tape.operators.last_mut().expect("a projection was just added");
-            last.backward_collective =
-                Some(Collective { kind: CollectiveKind::AllGather, bytes });
-        }
+    fn project(&mut self, input: TensorId, projections: &[Projection<'_>]) {
+        project(&mut self.tape, self.context, self.shape.hidden, input, projections);
     }
 
     fn attention(&mut self, input: TensorId) -> TensorId {
@@ -203,15 +130,19 @@ impl Layer<'_> {
         let mut query = self.tape.tensor("query", tokens * query_width * size);
         let mut key = self.tape.tensor("key", tokens * key_width * size);
         let value = self.tape.tensor("value", tokens * key_width * size);
+        let bias = qkv_bias;
         if self.context.kernels.fused_projections {
-            let width = query_width + 2 * key_width;
-            self.project("qkv", input, &[query, key, value], width, qkv_bias);
+            let (outputs, width) = ([query, key, value], query_width + 2 * key_width);
+            self.project(input, &[Projection { name: "qkv", outputs: &outputs, width, bias }]);
         } else {
-            self.project("query", input, &[query], query_width, qkv_bias);
-            self.project("key", input, &[key], key_width, qkv_bias);
-            self.project("value", input, &[value], key_width, qkv_bias);
+            let (name, outputs, width) = ("query", &[query][..], query_width);
+            let of_query = Projection { name, outputs, width, bias };
+            let (name, outputs, width) = ("key", &[key][..], key_width);
+            let of_key = Projection { name, outputs, width, bias };
+            let (name, outputs) = ("value", &[value][..]);
+            let of_value = Projection { name, outputs, width, bias };
+            self.project(input, &[of_query, of_key, of_value]);
         }
-        self.gather_again_backward();
         if qk_norm {
             query = self.head_norm(query, tokens * query_width);
             key = self.head_norm(key, tokens * key_width);
@@ -228,10 +159,13 @@ impl Layer<'_> {
 
         let hidden = self.shape.hidden;
         let partial = self.tape.tensor("attention-output", tokens * hidden * size);
-        self.tape
-            .operator("attention-output", &[context], &[partial])
-            .saves(&[context])
-            .linear(tokens, hidden, query_width, output_bias, size);
+        self.tape.operator("attention-output", &[context], &[partial]).saves(&[context]).linear(
+            tokens,
+            hidden,
+            query_width,
+            output_bias,
+            size,
+        );
         self.leave_split(partial)
     }
 
@@ -251,7 +185,7 @@ impl Layer<'_> {
         }
         let operator = self.tape.operator("head-norm", &[input], &[output]);
         operator.saves(&saved);
-        operator.parameters = head_dim;
+        operator.trains(head_dim);
         let (passes, launches) = if fused { (1, 1) } else { (6, 6) };
         operator.streams(
             Work::stream(elements * 2 * size * passes, launches),
@@ -265,8 +199,7 @@ impl Layer<'_> {
         let rotated_query = self.tape.tensor("rotated-query", self.tape.tensors[query.0].bytes);
         let rotated_key = self.tape.tensor("rotated-key", self.tape.tensors[key.0].bytes);
         let fused = self.context.kernels.fused_projections;
-        let operator =
-            self.tape.operator("rotary", &[query, key], &[rotated_query, rotated_key]);
+        let operator = self.tape.operator("rotary", &[query, key], &[rotated_query, rotated_key]);
         // Written out: two products, a rotation by halves and a sum for queries and for keys.
         let (passes, launches) = if fused { (2, 1) } else { (10, 10) };
         let work = Work::stream(elements * size * passes, launches);
@@ -274,18 +207,23 @@ impl Layer<'_> {
         (rotated_query, rotated_key)
     }
 
-    /// Operations of both attention products forward, over all pairs that the kernel computes.
-    fn attention_flops(&self, causal_skips: bool) -> f64 {
+    /// Operations of both attention products forward over `pairs` pairs of a query and a key.
+    fn attention_flops(&self, pairs: f64) -> f64 {
         let attention = &self.shape.attention;
-        let sequence = self.context.sequence as f64;
-        let visible = attention.sliding_window.map_or(sequence, |w| sequence.min(w as f64));
-        let mut pairs = sequence * visible;
-        if causal_skips && self.shape.architecture == Architecture::Decoder {
-            // Of a band of width w along the diagonal, w²/2 lies beyond the start.
-            pairs = sequence * visible - visible * visible / 2.0;
-        }
         let heads = attention.heads.div_ceil(self.context.tp) as f64;
         4.0 * self.context.batch as f64 * heads * attention.head_dim as f64 * pairs
+    }
+
+    /// Pairs of a sample that a fused kernel computes: it skips what the mask hides.
+    fn visible_pairs(&self) -> f64 {
+        let sequence = self.context.sequence as f64;
+        let window = self.shape.attention.sliding_window;
+        let visible = window.map_or(sequence, |window| libm::fmin(sequence, window as f64));
+        match self.shape.architecture {
+            // Of a band of width w along the diagonal, w²/2 lies beyond the start.
+            Architecture::Decoder => sequence * visible - visible * visible / 2.0,
+            Architecture::Encoder => sequence * visible,
+        }
     }
 
     fn flash(&mut self, query: TensorId, key: TensorId, value: TensorId) -> TensorId {
@@ -295,7 +233,7 @@ impl Layer<'_> {
         let statistics =
             self.tape.constant("attention-statistics", 4 * self.context.tokens() * heads);
         let traffic = 2 * bytes(query, &self.tape) + 2 * bytes(key, &self.tape);
-        let flops = self.attention_flops(true);
+        let flops = self.attention_flops(self.visible_pairs());
         let operator = self.tape.operator("attention", &[query, key, value], &[output]);
         operator.saves(&[query, key, value, output, statistics]);
         operator.streams(
@@ -317,7 +255,8 @@ impl Layer<'_> {
         let heads = attention.heads.div_ceil(self.context.tp);
         let scores_elements = self.context.batch * heads * sequence * sequence;
         let query_bytes = self.tape.tensors[query.0].bytes;
-        let half = self.attention_flops(false) / 2.0;
+        // Scores of all pairs, hidden or not.
+        let half = self.attention_flops((sequence * sequence) as f64) / 2.0;
         let product = |bytes: u64| Work {
             engine: Engine::Gemm,
             flops: half,
@@ -386,17 +325,19 @@ impl Layer<'_> {
             let gate = self.tape.tensor("gate", bytes);
             let up = self.tape.tensor("up", bytes);
             if self.context.kernels.fused_projections {
-                self.project("gate-up", input, &[gate, up], 2 * width, bias);
+                let (name, outputs) = ("gate-up", &[gate, up][..]);
+                self.project(input, &[Projection { name, outputs, width: 2 * width, bias }]);
             } else {
-                self.project("gate", input, &[gate], width, bias);
-                self.project("up", input, &[up], width, bias);
+                let (name, outputs) = ("gate", &[gate][..]);
+                let of_gate = Projection { name, outputs, width, bias };
+                let (name, outputs) = ("up", &[up][..]);
+                self.project(input, &[of_gate, Projection { name, outputs, width, bias }]);
             }
-            self.gather_again_backward();
             self.gate(gate, up, bytes)
         } else {
             let up = self.tape.tensor("up", bytes);
-            self.project("up", input, &[up], width, bias);
-            self.gather_again_backward();
+            let (name, outputs) = ("up", &[up][..]);
+            self.project(input, &[Projection { name, outputs, width, bias }]);
             self.activate(up, activation, bytes)
         };
         let hidden = self.shape.hidden;
@@ -445,13 +386,10 @@ impl Layer<'_> {
             }
         }
         let (passes, launches) = if written_out { (8, 8) } else { (1, 1) };
-        self.tape
-            .operator("activation", &[input], &[inner])
-            .saves(&saved)
-            .streams(
-                Work::stream(2 * bytes * passes, launches),
-                Work::stream(3 * bytes * passes, launches),
-            );
+        self.tape.operator("activation", &[input], &[inner]).saves(&saved).streams(
+            Work::stream(2 * bytes * passes, launches),
+            Work::stream(3 * bytes * passes, launches),
+        );
         inner
     }
 

@@ -10,9 +10,10 @@
 mod context;
 mod ends;
 mod layer;
+mod split;
 
 pub use context::{Context, Kernels};
-pub use ends::{embedding_tape, head_tape};
+pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
 
 use crate::trace::Category;
@@ -71,12 +72,7 @@ impl Work {
 
     /// An operation that streams `bytes` through `launches` kernels.
     pub fn stream(bytes: u64, launches: u64) -> Self {
-        Self {
-            engine: Engine::Vector,
-            flops: 0.0,
-            bytes: bytes as f64,
-            launches: launches as f64,
-        }
+        Self { engine: Engine::Vector, flops: 0.0, bytes: bytes as f64, launches: launches as f64 }
     }
 }
 
@@ -120,6 +116,8 @@ pub struct Operator {
     /// Parameters whose gradient adds to one that an operator later in the model has made: an
     /// input embedding tied to the head.
     pub shared_parameters: u64,
+    /// Parameters whose gradient is final after this operator: what data parallelism reduces.
+    pub reduced_parameters: u64,
     pub forward: Option<Work>,
     /// The gradient of the inputs.
     pub backward_input: Option<Work>,
@@ -190,6 +188,7 @@ impl Tape {
             saves: Vec::new(),
             parameters: 0,
             shared_parameters: 0,
+            reduced_parameters: 0,
             forward: None,
             backward_input: None,
             backward_weight: None,
@@ -230,10 +229,17 @@ impl Operator {
         self
     }
 
+    /// Gives it parameters of its own.
+    pub fn trains(&mut self, parameters: u64) -> &mut Self {
+        self.parameters = parameters;
+        self.reduced_parameters = parameters;
+        self
+    }
+
     /// Makes it a matrix product `[m, k] · [k, n]` with a weight `[k, n]` on this rank: forward,
     /// input gradient and weight gradient are one product each.
     pub fn linear(&mut self, m: u64, n: u64, k: u64, bias: bool, size: u64) -> &mut Self {
-        self.parameters = n * k + if bias { n } else { 0 };
+        self.trains(n * k + if bias { n } else { 0 });
         self.forward = Some(Work::gemm(m, n, k, size));
         self.backward_input = Some(Work::gemm(m, k, n, size));
         self.backward_weight = Some(Work::gemm(k, n, m, size));

@@ -80,7 +80,11 @@ pub fn format_bytes(bytes: Bytes, unit: Unit) -> String {
         value /= step;
         index += 1;
     }
-    if index == 0 { format!("{value:.0}\u{a0}B") } else { format!("{}\u{a0}{}", digits(value), names[index]) }
+    if index == 0 {
+        format!("{value:.0}\u{a0}B")
+    } else {
+        format!("{}\u{a0}{}", digits(value), names[index])
+    }
 }
 
 /// A time with its unit: `412 µs`, `3.20 ms`, `1.92 s`, `12.3 min`, `5.1 h`, `21 d`.

@@ -160,6 +160,14 @@ impl Flops {
     }
 }
 
+/// A count of bytes as a change of memory.
+///
+/// # Panics
+/// Above 2⁶³: checked scenarios stay far below.
+pub fn signed_bytes(bytes: u64) -> i64 {
+    i64::try_from(bytes).expect("checked scenarios stay far below 2^63 bytes")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

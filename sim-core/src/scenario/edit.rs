@@ -14,6 +14,7 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// Sets `field` to `value`.
     pub fn new(field: impl Into<String>, value: impl Into<serde_json::Value>) -> Self {
         Self { field: field.into(), value: value.into() }
     }

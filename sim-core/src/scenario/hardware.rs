@@ -48,21 +48,23 @@ pub enum LinkChoice {
     },
 }
 
+/// A link's numbers as they stand in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkNumbers {
+    gb_per_s: f64,
+    #[serde(default)]
+    latency_us: f64,
+}
+
 impl<'de> Deserialize<'de> for LinkChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Custom {
-            gb_per_s: f64,
-            #[serde(default)]
-            latency_us: f64,
-        }
-
         match serde_json::Value::deserialize(deserializer)? {
             serde_json::Value::String(id) => Ok(Self::Catalogue(id)),
             value @ serde_json::Value::Object(_) => {
-                let custom: Custom = serde_json::from_value(value).map_err(D::Error::custom)?;
-                Ok(Self::Custom { gb_per_s: custom.gb_per_s, latency_us: custom.latency_us })
+                let LinkNumbers { gb_per_s, latency_us } =
+                    serde_json::from_value(value).map_err(D::Error::custom)?;
+                Ok(Self::Custom { gb_per_s, latency_us })
             }
             _ => Err(D::Error::custom(
                 "expected a link id or {\"gb_per_s\": number, \"latency_us\": number}",

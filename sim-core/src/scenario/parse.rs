@@ -1,6 +1,7 @@
 //! Reading a scenario from text: strict, and with the field named when something is wrong.
 
-use super::{SCENARIO_VERSION, Scenario};
+use super::hardware::LinkNumbers;
+use super::{PresetChoice, SCENARIO_VERSION, Scenario};
 use crate::check::range_of;
 use serde::Deserialize;
 
@@ -39,6 +40,29 @@ impl ScenarioError {
     }
 }
 
+/// The field at fault within a choice that is read as a whole: a varied preset, a link's numbers.
+fn innermost(value: &serde_json::Value, path: &str) -> Option<(String, String)> {
+    let choice = path.split('.').try_fold(value, |place, name| place.get(name))?;
+    if !choice.is_object() || choice.get("hf_config").is_some() {
+        return None;
+    }
+    let found = match path {
+        "model" => serde_path_to_error::deserialize::<_, PresetChoice>(choice)
+            .err()
+            .map(|error| (error.path().to_string(), error.into_inner().to_string())),
+        "hardware.intra" | "hardware.inter" | "hardware.pcie" | "hardware.nvme" => {
+            serde_path_to_error::deserialize::<_, LinkNumbers>(choice)
+                .err()
+                .map(|error| (error.path().to_string(), error.into_inner().to_string()))
+        }
+        _ => None,
+    };
+    found.map(|(inner, message)| {
+        let field = if inner == "." { path.to_owned() } else { format!("{path}.{inner}") };
+        (field, message)
+    })
+}
+
 impl Scenario {
     /// Reads a scenario file.
     ///
@@ -71,9 +95,20 @@ impl Scenario {
         {
             return Err(ScenarioError::Version { found });
         }
-        serde_path_to_error::deserialize(value).map_err(|error| {
-            let field = error.path().to_string();
-            let mut message = error.into_inner().to_string();
+        for section in
+            ["", "/hardware", "/workload", "/quantization", "/strategy", "/strategy/offload"]
+        {
+            // Lists would be read as the fields in order.
+            if value.pointer(section).is_some_and(serde_json::Value::is_array) {
+                let field = section.trim_start_matches('/').replace('/', ".");
+                let message = "expected an object, found a list".to_owned();
+                return Err(ScenarioError::Field { field, message });
+            }
+        }
+        serde_path_to_error::deserialize(&value).map_err(|error| {
+            let path = error.path().to_string();
+            let inner = innermost(&value, &path);
+            let (field, mut message) = inner.unwrap_or((path, error.into_inner().to_string()));
             if let Some(range) = range_of(&field) {
                 message.push_str(&format!(" (accepted: {} to {})", range.min, range.max));
             }

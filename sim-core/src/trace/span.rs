@@ -11,8 +11,10 @@ pub enum LaneKind {
     TensorParallel,
     /// Collectives of the data-parallel group.
     DataParallel,
-    /// Sends and receives between pipeline stages.
-    Pipeline,
+    /// Activations sent to the next pipeline stage.
+    PipelineForward,
+    /// Gradients sent to the previous pipeline stage.
+    PipelineBackward,
 }
 
 impl LaneKind {
@@ -22,7 +24,8 @@ impl LaneKind {
             Self::Compute => "compute",
             Self::TensorParallel => "tensor-parallel",
             Self::DataParallel => "data-parallel",
-            Self::Pipeline => "pipeline",
+            Self::PipelineForward => "pipeline-forward",
+            Self::PipelineBackward => "pipeline-backward",
         }
     }
 }
@@ -74,10 +77,7 @@ impl Phase {
 
     /// True for communication.
     pub const fn is_communication(self) -> bool {
-        matches!(
-            self,
-            Self::AllReduce | Self::ReduceScatter | Self::AllGather | Self::SendReceive
-        )
+        matches!(self, Self::AllReduce | Self::ReduceScatter | Self::AllGather | Self::SendReceive)
     }
 }
 

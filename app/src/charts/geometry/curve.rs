@@ -149,7 +149,7 @@ mod tests {
             time,
             delta,
             label: 0,
-            task: TaskId(0),
+            task: Some(TaskId(0)),
             category,
         };
         points.iter().map(point).collect()
