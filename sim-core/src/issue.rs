@@ -138,6 +138,7 @@ impl IssueCode {
             | Self::FewMicroBatches
             | Self::ZeroNotInFramework
             | Self::LinkOfOtherKind
+            | Self::SequenceAbovePositions
             | Self::DoesNotFit => Severity::Warning,
             _ => Severity::Error,
         }

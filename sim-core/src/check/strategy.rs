@@ -140,7 +140,8 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("strategy.pp", nearest_divisor(plan.model.layers, plan.pp))),
         );
     }
-    if plan.sequence > plan.model.max_sequence {
+    let has_table = matches!(plan.model.positions, Positions::Learned { .. });
+    if plan.sequence > plan.model.max_sequence && !has_table {
         issues.push(
             Issue::new(IssueCode::SequenceAboveModel, "workload.sequence")
                 .with("sequence", plan.sequence)
