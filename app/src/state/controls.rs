@@ -177,11 +177,7 @@ pub const CONTROLS: &[Control] = &[
             Some("fp32"),
         ]),
     ),
-    basic(
-        Section::Precision,
-        "workload.gradient_dtype",
-        Kind::Choice(&[None, Some("fp32")]),
-    ),
+    basic(Section::Precision, "workload.gradient_dtype", Kind::Choice(&[None, Some("fp32")])),
 ];
 
 /// The position of `value` on a slider over `stops`: its own, or that of the nearest below.
