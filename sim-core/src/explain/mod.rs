@@ -82,7 +82,12 @@ impl Simulation {
                 let last = self.trace.classes().len() - 1;
                 memory::explain(self, class.min(last), category, at)
             }
-            _ => time::explain(self, question),
+            Question::StepTime => time::step_time(self),
+            Question::TokensPerSecond => time::tokens_per_second(self),
+            Question::Mfu => time::mfu(self),
+            Question::Bubble => time::bubble(self),
+            Question::ExposedCommunication => time::exposed_communication(self),
+            Question::Capacity => time::capacity(self),
         }
     }
 }
