@@ -3,6 +3,7 @@
 mod catalog;
 mod estimate;
 mod message;
+mod validate;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ enum Command {
     Estimate(estimate::Arguments),
     /// What ids a scenario can name.
     Catalog(catalog::Arguments),
+    /// Predictions beside published measurements.
+    Validate(validate::Arguments),
 }
 
 /// 0 done, 1 a scenario has errors (all are listed), 2 usage, as clap has it.
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Catalog(arguments) => catalog::run(&arguments),
+        Command::Validate(arguments) => validate::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         // A reader that has seen enough, such as `head`, is no failure.

@@ -4,7 +4,7 @@ use crate::cost::Topology;
 use crate::hardware::Device;
 use crate::model::ModelShape;
 use crate::operators::{Context, Kernels, Tied};
-use crate::precision::{DType, Precision};
+use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
     AttentionKernel, Framework, Optimizer, OptimizerImplementation, Recompute, Scenario,
     ScheduleName,
@@ -47,6 +47,7 @@ pub struct Plan {
     /// Samples of all replicas in a step.
     pub global_batch: u64,
     pub precision: Precision,
+    pub recipe: Recipe,
     pub gradient_dtype: DType,
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
@@ -74,7 +75,7 @@ impl Plan {
             sequence: self.sequence,
             tp: self.tp,
             sequence_parallel: self.sequence_parallel,
-            dtype: self.precision.compute(),
+            recipe: self.recipe,
             attention: self.attention,
             dropout: self.dropout,
             kernels: Kernels::of(self.framework, self.compile),

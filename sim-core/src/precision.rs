@@ -63,7 +63,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The format of the weights that the layers read, and of the activations between layers.
+    /// The format of matrix products and of the activations between them.
     pub const fn compute(self) -> DType {
         match self {
             Self::Fp32 | Self::Tf32 => DType::Fp32,
@@ -83,17 +83,57 @@ impl Precision {
         }
     }
 
-    /// True when the optimizer keeps its own fp32 copy of the weights.
-    pub const fn has_master_weights(self) -> bool {
+    /// True for 16- or 8-bit products beside fp32 states.
+    pub const fn is_mixed(self) -> bool {
         matches!(self, Self::Fp16Mixed | Self::Bf16Mixed | Self::Fp8Mixed)
     }
+}
 
-    /// The format of Adam's moments.
-    pub const fn optimizer_state(self) -> DType {
-        match self {
-            Self::Bf16Pure => DType::Bf16,
-            _ => DType::Fp32,
+/// Which format each part of training has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// The weights of the model.
+    pub weights: DType,
+    /// The residual stream and the norms.
+    pub stream: DType,
+    /// Inputs and outputs of matrix products.
+    pub compute: DType,
+    /// The optimizer keeps an fp32 copy of the weights.
+    pub has_master: bool,
+    /// The optimizer's moments.
+    pub moments: DType,
+}
+
+impl Recipe {
+    /// Weights in the format of the products, and a master copy where that is below fp32:
+    /// DeepSpeed's and Megatron's mixed precision (Micikevicius et al. 2018, §3.1).
+    pub const fn with_master(precision: Precision) -> Self {
+        let compute = precision.compute();
+        let moments =
+            if matches!(precision, Precision::Bf16Pure) { DType::Bf16 } else { DType::Fp32 };
+        let has_master = precision.is_mixed();
+        Self { weights: compute, stream: compute, compute, has_master, moments }
+    }
+
+    /// fp32 weights whose copies PyTorch's autocast makes for each matrix product; the stream stays
+    /// in fp32. The same as [`Recipe::with_master`] without mixed precision.
+    pub const fn autocast(precision: Precision) -> Self {
+        let recipe = Self::with_master(precision);
+        if !precision.is_mixed() {
+            return recipe;
         }
+        Self { weights: DType::Fp32, stream: DType::Fp32, has_master: false, ..recipe }
+    }
+
+    /// True when matrix products read copies in another format.
+    pub fn casts(self) -> bool {
+        self.weights != self.compute
+    }
+}
+
+impl From<Precision> for Recipe {
+    fn from(precision: Precision) -> Self {
+        Self::with_master(precision)
     }
 }
 
@@ -104,9 +144,20 @@ mod tests {
     #[test]
     fn mixed_precision_keeps_two_byte_weights_and_a_master_copy() {
         for precision in [Precision::Fp16Mixed, Precision::Bf16Mixed, Precision::Fp8Mixed] {
-            assert_eq!(precision.compute().bytes(), 2);
-            assert!(precision.has_master_weights());
-            assert_eq!(precision.optimizer_state(), DType::Fp32);
+            let recipe = Recipe::with_master(precision);
+            assert_eq!((recipe.weights.bytes(), recipe.moments), (2, DType::Fp32));
+            assert!(recipe.has_master && !recipe.casts());
         }
+    }
+
+    #[test]
+    fn autocast_keeps_fp32_weights_and_no_copy_of_them() {
+        let recipe = Recipe::autocast(Precision::Bf16Mixed);
+        assert_eq!(
+            (recipe.weights, recipe.stream, recipe.compute),
+            (DType::Fp32, DType::Fp32, DType::Bf16)
+        );
+        assert!(!recipe.has_master && recipe.casts());
+        assert_eq!(Recipe::autocast(Precision::Bf16Pure), Precision::Bf16Pure.into());
     }
 }

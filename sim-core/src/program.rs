@@ -43,6 +43,8 @@ pub struct Step {
     pub shared_parameters: u64,
     /// Parameters whose gradient is final after this step.
     pub reduced_parameters: u64,
+    /// Bytes of a number of those gradients as the kernel makes them.
+    pub gradient_size: u64,
 }
 
 /// Forward and backward of a tape.
@@ -429,6 +431,7 @@ fn backward_steps(operator: &Operator, effects: Vec<StepEffect>) -> Vec<Step> {
         last.parameters = operator.parameters;
         last.shared_parameters = operator.shared_parameters;
         last.reduced_parameters = operator.reduced_parameters;
+        last.gradient_size = operator.gradient_size;
     }
     attach(&mut steps, effects);
     steps
@@ -443,6 +446,7 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         parameters: 0,
         shared_parameters: 0,
         reduced_parameters: 0,
+        gradient_size: 0,
     }
 }
 
@@ -460,6 +464,7 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         parameters: 0,
         shared_parameters: 0,
         reduced_parameters: 0,
+        gradient_size: 0,
     }
 }
 

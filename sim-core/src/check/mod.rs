@@ -78,7 +78,8 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     }
 
     let workload = &scenario.workload;
-    let gradient_dtype = workload.gradient_dtype.unwrap_or(workload.precision.compute());
+    let recipe = workload.recipe();
+    let gradient_dtype = workload.gradient_dtype.unwrap_or(recipe.weights);
     let mut resolved = scenario.clone();
     resolved.strategy.dp = Some(degrees.dp);
     resolved.workload.global_batch = Some(batch.global);
@@ -105,6 +106,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         micro_batches: batch.micro_batches,
         global_batch: batch.global,
         precision: workload.precision,
+        recipe,
         gradient_dtype,
         optimizer: workload.optimizer,
         optimizer_implementation: workload.optimizer_implementation,

@@ -41,7 +41,7 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
         refuse("workload.framework", workload.framework.name(), json!("pytorch"));
     }
     let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
-    if gradients != DType::Fp32 && gradients != workload.precision.compute() {
+    if gradients != DType::Fp32 && gradients != workload.recipe().weights {
         refuse("workload.gradient_dtype", gradients.name(), serde_json::Value::Null);
     }
     for (field, value) in [

@@ -104,12 +104,12 @@ pub fn step_group(plan: &Plan) -> Option<u64> {
 /// update.
 pub fn step_temporaries(plan: &Plan) -> Vec<(&'static str, u64)> {
     let mut temporaries = Vec::new();
-    let has_master = plan.precision.has_master_weights();
+    let has_master = plan.recipe.has_master;
     if has_master && plan.gradient_dtype.bytes() < 4 {
         temporaries.push(("fp32-gradients", 4));
     }
     if plan.optimizer_implementation == OptimizerImplementation::Foreach {
-        let each = if has_master { 4 } else { plan.precision.compute().bytes() };
+        let each = if has_master { 4 } else { plan.recipe.weights.bytes() };
         temporaries.push(("optimizer-temporary", each));
     }
     temporaries

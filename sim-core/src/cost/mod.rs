@@ -70,7 +70,7 @@ impl CostModel {
     pub fn new(plan: &Plan) -> Self {
         let topology = &plan.topology;
         let stride = plan.tp * plan.dp;
-        let states = StateBytes::new(plan.precision, plan.gradient_dtype, plan.optimizer)
+        let states = StateBytes::new(plan.recipe, plan.gradient_dtype, plan.optimizer)
             .expect("a checked plan has an optimizer that is modelled");
         Self {
             efficiency: efficiency_of(&plan.device),

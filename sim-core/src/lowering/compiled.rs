@@ -69,6 +69,7 @@ pub struct CompiledStep {
     pub parameters: u64,
     pub shared_parameters: u64,
     pub reduced_parameters: u64,
+    pub gradient_size: u64,
 }
 
 /// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
@@ -119,6 +120,7 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
         parameters: step.parameters,
         shared_parameters: step.shared_parameters,
         reduced_parameters: step.reduced_parameters,
+        gradient_size: step.gradient_size,
     }
 }
 

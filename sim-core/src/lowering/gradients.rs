@@ -19,8 +19,8 @@ const MEGATRON_BUCKET: u64 = 40_000_000;
 /// How gradients are kept and reduced on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GradientPolicy {
-    /// Bytes of a number as the kernels make it.
-    pub fresh: u64,
+    /// Bytes of a weight, which is what ZeRO gathers.
+    pub weights: u64,
     /// Bytes of a number as it is kept.
     pub kept: u64,
     /// Kept as a shard: ZeRO-2 and 3.
@@ -47,12 +47,12 @@ pub struct GradientPolicy {
 impl GradientPolicy {
     /// The policy of a plan for a rank with `parameters` parameters.
     pub fn new(plan: &Plan, parameters: u64) -> Self {
-        let fresh = plan.precision.compute().bytes();
+        let weights = plan.recipe.weights.bytes();
         let kept = plan.gradient_dtype.bytes();
         let sharded = plan.zero >= 2;
         let replicated = plan.dp > 1;
         let mut policy = Self {
-            fresh,
+            weights,
             kept,
             sharded,
             preallocated: false,
@@ -61,7 +61,7 @@ impl GradientPolicy {
             backward_buffers: 0,
             permanent_buffers: 0,
             copies_bucket: false,
-            wire: if sharded { fresh } else { kept },
+            wire: if sharded { weights } else { kept },
             takes_turns: false,
         };
         match plan.framework {
@@ -80,10 +80,10 @@ impl GradientPolicy {
                 0 => policy.copies_bucket = replicated,
                 // Two flat buffers (`ipg_buffer`), whatever the model's size.
                 1 | 2 => {
-                    policy.backward_buffers = 2 * DEEPSPEED_BUCKET * fresh;
+                    policy.backward_buffers = 2 * DEEPSPEED_BUCKET * weights;
                     policy.takes_turns = true;
                 }
-                _ => policy.permanent_buffers = DEEPSPEED_BUCKET * fresh,
+                _ => policy.permanent_buffers = DEEPSPEED_BUCKET * weights,
             },
         }
         policy

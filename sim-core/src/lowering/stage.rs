@@ -266,7 +266,7 @@ impl<'a> StageEmitter<'a> {
     /// The newest task makes the gradients of `step`'s parameters.
     fn make_gradients(&mut self, builder: &mut TraceBuilder, step: &CompiledStep) {
         let policy = self.policy;
-        let made = signed((step.parameters + step.shared_parameters) * policy.fresh);
+        let made = signed((step.parameters + step.shared_parameters) * step.gradient_size);
         let pool = self.pool;
         let mut temporary = |category, name| {
             builder.change(pool, Moment::Start, category, name, made);
@@ -276,8 +276,9 @@ impl<'a> StageEmitter<'a> {
             // Copied into the bucket, or into the shard's buffer when there is one replica. That
             // of a tied table waits for its second part.
             let name = "unreduced-gradients";
-            let waiting = step.parameters.saturating_sub(step.reduced_parameters) * policy.fresh;
-            let joined = step.shared_parameters * policy.fresh;
+            let waiting =
+                step.parameters.saturating_sub(step.reduced_parameters) * step.gradient_size;
+            let joined = step.shared_parameters * step.gradient_size;
             temporary(Category::Gradients, name);
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
@@ -290,7 +291,7 @@ impl<'a> StageEmitter<'a> {
                 builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
             }
         } else {
-            if policy.fresh != policy.kept {
+            if step.gradient_size != policy.kept {
                 temporary(Category::Gradients, "micro-batch-gradients");
             }
             let kept = signed(step.parameters * policy.kept);
@@ -344,7 +345,7 @@ impl<'a> StageEmitter<'a> {
         room: Option<TaskId>,
     ) -> TaskId {
         let lane = self.lanes.data.expect("gathering needs replicas");
-        let bytes = self.units[unit.unit].gathered_parameters * self.policy.fresh;
+        let bytes = self.units[unit.unit].gathered_parameters * self.policy.weights;
         let kind = CollectiveKind::AllGather;
         let cost = self.cost.data_collective(Collective { kind, bytes });
         let special = Special {
@@ -402,7 +403,7 @@ impl<'a> StageEmitter<'a> {
                 if is_last && turns {
                     self.turned = true;
                 } else {
-                    ending.gathered = program.gathered_parameters * self.policy.fresh;
+                    ending.gathered = program.gathered_parameters * self.policy.weights;
                 }
                 if !is_last {
                     let next = unit_at(self, i + 1);
@@ -495,7 +496,7 @@ impl<'a> StageEmitter<'a> {
         let gathers_weights = self.plan.dp > 1 && (1..=2).contains(&self.plan.zero);
         if gathers_weights {
             let lane = self.lanes.data.expect("replicas have a data-parallel lane");
-            let bytes = self.parameters * self.policy.fresh;
+            let bytes = self.parameters * self.policy.weights;
             let kind = CollectiveKind::AllGather;
             let cost = self.cost.data_collective(Collective { kind, bytes });
             let special = Special {

@@ -141,7 +141,7 @@ fn send(
     action: Action,
 ) -> TaskId {
     let context = plan.context();
-    let bytes = context.stream_tokens() * plan.model.hidden * context.size();
+    let bytes = context.stream_tokens() * plan.model.hidden * context.stream_size();
     let lanes = stages[from].lanes;
     let (name, tensor, micro_batch, lane) = match action {
         Action::Forward(m) => ("send-activations", "layer-input", m, lanes.to_next),

@@ -1,6 +1,6 @@
 //! Model states: weights, gradients and optimizer states by ZeRO stage.
 
-use crate::precision::{DType, Precision};
+use crate::precision::{DType, Recipe};
 use crate::report::ModelStateBytes;
 use crate::scenario::Optimizer;
 
@@ -29,8 +29,12 @@ const EIGHT_BIT_BLOCK: u64 = 256;
 /// What `optimizer` keeps for each parameter; `None` for one that is not modelled.
 ///
 /// AdamW keeps two moments, Lion and SGD with momentum one, SGD none.
-pub fn optimizer_states(optimizer: Optimizer, precision: Precision) -> Option<OptimizerStates> {
-    let number = precision.optimizer_state().bytes();
+pub fn optimizer_states(
+    optimizer: Optimizer,
+    recipe: impl Into<Recipe>,
+) -> Option<OptimizerStates> {
+    let recipe = recipe.into();
+    let number = recipe.moments.bytes();
     let (moments, scale_block) = match optimizer {
         Optimizer::AdamW => (2 * number, None),
         Optimizer::AdamW8bit => (2, Some(EIGHT_BIT_BLOCK)),
@@ -38,7 +42,7 @@ pub fn optimizer_states(optimizer: Optimizer, precision: Precision) -> Option<Op
         Optimizer::Sgd => (0, None),
         Optimizer::Adafactor | Optimizer::Muon => return None,
     };
-    let master = if precision.has_master_weights() { 4 } else { 0 };
+    let master = if recipe.has_master { 4 } else { 0 };
     Some(OptimizerStates { master, moments, scale_block })
 }
 
@@ -51,12 +55,13 @@ impl OptimizerStates {
 }
 
 impl StateBytes {
-    /// What a precision and an optimizer need; `None` for an optimizer that is not modelled.
-    pub fn new(precision: Precision, gradient: DType, optimizer: Optimizer) -> Option<Self> {
+    /// What a recipe and an optimizer need; `None` for an optimizer that is not modelled.
+    pub fn new(recipe: impl Into<Recipe>, gradient: DType, optimizer: Optimizer) -> Option<Self> {
+        let recipe = recipe.into();
         Some(Self {
-            weights: precision.compute().bytes(),
+            weights: recipe.weights.bytes(),
             gradients: gradient.bytes(),
-            optimizer: optimizer_states(optimizer, precision)?,
+            optimizer: optimizer_states(optimizer, recipe)?,
         })
     }
 }
@@ -94,6 +99,7 @@ pub fn model_states(bytes: StateBytes, parameters: u64, dp: u64, zero: u64) -> M
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::precision::Precision;
 
     /// Rajbhandari et al. 2020, Table 1: GB per device of 7.5B, 128B and 1T parameters by data-
     /// parallel degree, for stages 1, 2 and 3.

@@ -1,6 +1,6 @@
 //! What the operators of a model depend on beside its shape.
 
-use crate::precision::{DType, Precision};
+use crate::precision::{Precision, Recipe};
 use crate::scenario::{AttentionKernel, Framework};
 
 /// Which operations a framework runs as one kernel.
@@ -57,8 +57,7 @@ pub struct Context {
     pub sequence: u64,
     pub tp: u64,
     pub sequence_parallel: bool,
-    /// Format of weights and activations.
-    pub dtype: DType,
+    pub recipe: Recipe,
     pub attention: AttentionKernel,
     pub dropout: bool,
     pub kernels: Kernels,
@@ -72,7 +71,7 @@ impl Context {
             sequence,
             tp: 1,
             sequence_parallel: false,
-            dtype: precision.compute(),
+            recipe: precision.into(),
             attention: AttentionKernel::Flash,
             dropout: false,
             kernels: Kernels::of(Framework::Pytorch, false),
@@ -89,8 +88,13 @@ impl Context {
         if self.sequence_parallel { self.tokens().div_ceil(self.tp) } else { self.tokens() }
     }
 
-    /// Bytes of a number.
+    /// Bytes of a number in a matrix product.
     pub fn size(&self) -> u64 {
-        self.dtype.bytes()
+        self.recipe.compute.bytes()
+    }
+
+    /// Bytes of a number of the residual stream.
+    pub fn stream_size(&self) -> u64 {
+        self.recipe.stream.bytes()
     }
 }

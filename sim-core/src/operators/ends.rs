@@ -17,7 +17,7 @@ pub enum Tied {
 
 /// Token, position and segment embeddings.
 pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
-    let (hidden, size) = (shape.hidden, context.size());
+    let (hidden, size) = (shape.hidden, context.stream_size());
     let stream_bytes = context.stream_tokens() * hidden * size;
     let rows = shape.vocab.div_ceil(context.tp);
     let table = rows * hidden;
@@ -37,6 +37,7 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     operator.parameters = parameters;
     operator.shared_parameters = shared;
     operator.reduced_parameters = parameters + shared;
+    operator.gradient_size = context.recipe.weights.bytes();
     operator.forward = Some(traffic);
     // The gradient of the table is dense: it is cleared, then the rows of the batch are added.
     operator.backward_weight = Some(Work::stream(2 * stream_bytes + table * size, 2));
@@ -69,9 +70,9 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
 
 /// The final norm, the projection to the vocabulary and the loss.
 pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
-    let (hidden, size) = (shape.hidden, context.size());
     let mut tape = Tape::default();
-    let input = tape.tensor("layer-input", context.stream_tokens() * hidden * size);
+    let stream_bytes = context.stream_tokens() * shape.hidden * context.stream_size();
+    let input = tape.tensor("layer-input", stream_bytes);
     tape.input = Some(input);
     let mut stream = input;
     if shape.final_norm {
@@ -135,7 +136,7 @@ fn cross_entropy(tape: &mut Tape, shape: &ModelShape, context: &Context, logits:
     let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
     let size = context.size();
     let mut wide = logits;
-    if context.dtype != DType::Fp32 {
+    if context.recipe.compute != DType::Fp32 {
         wide = tape.logits("logits-fp32", 4 * elements);
         let work = Work::stream(elements * (size + 4), 1);
         tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);

@@ -1,6 +1,6 @@
 //! The operators of one transformer layer.
 
-use super::split::{Projection, enter_split, leave_split, project};
+use super::split::{Projection, autocast_weights, enter_split, leave_split, project};
 use super::{Context, Engine, GradientRule, Tape, TensorId, Work};
 use crate::model::shape::{
     Activation, Architecture, ModelShape, NormKind, NormPlacement, Positions,
@@ -48,7 +48,7 @@ pub(super) fn norm(
     context: &Context,
     input: TensorId,
 ) -> TensorId {
-    let (tokens, hidden, size) = (context.stream_tokens(), shape.hidden, context.size());
+    let (tokens, hidden, size) = (context.stream_tokens(), shape.hidden, context.stream_size());
     let elements = tokens * hidden;
     let output = tape.tensor("normed", elements * size);
     let written_out = shape.norm == NormKind::Rms && !context.kernels.fused_norm;
@@ -58,7 +58,7 @@ pub(super) fn norm(
     if written_out {
         // Below fp32 the input is copied to fp32, and the weight's product needs the normalized
         // stream; in fp32 the copy is the input itself.
-        saved.push(if context.dtype == DType::Fp32 {
+        saved.push(if context.recipe.stream == DType::Fp32 {
             input
         } else {
             tape.constant("norm-fp32-input", elements * 4)
@@ -69,7 +69,7 @@ pub(super) fn norm(
     }
     let operator = tape.operator("norm", &[input], &[output]);
     operator.saves(&saved);
-    operator.trains(shape.norm_params());
+    operator.trains(shape.norm_params(), context.recipe.weights.bytes());
     if written_out {
         // Cast, square, mean, product, cast, product with the weight; about twice that backward.
         operator.streams(
@@ -98,7 +98,7 @@ impl Layer<'_> {
     }
 
     fn stream_bytes(&self) -> u64 {
-        self.context.stream_tokens() * self.shape.hidden * self.context.size()
+        self.context.stream_tokens() * self.shape.hidden * self.context.stream_size()
     }
 
     fn norm(&mut self, input: TensorId) -> TensorId {
@@ -159,7 +159,11 @@ impl Layer<'_> {
 
         let hidden = self.shape.hidden;
         let partial = self.tape.tensor("attention-output", tokens * hidden * size);
-        self.tape.operator("attention-output", &[context], &[partial]).saves(&[context]).linear(
+        let mut kept = vec![context];
+        if self.context.recipe.casts() {
+            kept.push(autocast_weights(&mut self.tape, self.context, query_width * hidden));
+        }
+        self.tape.operator("attention-output", &[context], &[partial]).saves(&kept).linear(
             tokens,
             hidden,
             query_width,
@@ -175,7 +179,7 @@ impl Layer<'_> {
         let output = self.tape.tensor("head-normed", elements * size);
         let fused = self.context.kernels.fused_norm;
         let mut saved = vec![self.tape.constant("norm-statistics", elements / head_dim * 4)];
-        if fused || self.context.dtype == DType::Fp32 {
+        if fused || self.context.recipe.compute == DType::Fp32 {
             saved.push(input);
         } else {
             saved.push(self.tape.constant("norm-fp32-input", elements * 4));
@@ -185,7 +189,7 @@ impl Layer<'_> {
         }
         let operator = self.tape.operator("head-norm", &[input], &[output]);
         operator.saves(&saved);
-        operator.trains(head_dim);
+        operator.trains(head_dim, self.context.recipe.weights.bytes());
         let (passes, launches) = if fused { (1, 1) } else { (6, 6) };
         operator.streams(
             Work::stream(elements * 2 * size * passes, launches),
@@ -282,7 +286,7 @@ impl Layer<'_> {
         });
 
         // Softmax in fp32 with a cast back, or in one kernel in the working format.
-        let fused = self.context.kernels.fused_norm || self.context.dtype == DType::Fp32;
+        let fused = self.context.kernels.fused_norm || self.context.recipe.compute == DType::Fp32;
         let mut weights = self.tape.tensor("attention-weights", scores_elements * size);
         let softmax_bytes = if fused { size } else { 4 };
         let saved = if fused {
@@ -342,9 +346,13 @@ impl Layer<'_> {
         };
         let hidden = self.shape.hidden;
         let partial = self.tape.tensor("mlp-output", tokens * hidden * size);
+        let mut kept = vec![inner];
+        if self.context.recipe.casts() {
+            kept.push(autocast_weights(&mut self.tape, self.context, width * hidden));
+        }
         self.tape
             .operator("down", &[inner], &[partial])
-            .saves(&[inner])
+            .saves(&kept)
             .linear(tokens, hidden, width, bias, size);
         self.leave_split(partial)
     }
@@ -399,8 +407,8 @@ impl Layer<'_> {
         let mut block = block;
         if self.context.dropout {
             let dropped = self.stream("dropped");
-            let mask = self.tape.constant("dropout-mask", bytes / self.context.size());
-            let work = Work::stream(2 * bytes + bytes / self.context.size(), 1);
+            let mask = self.tape.constant("dropout-mask", bytes / self.context.stream_size());
+            let work = Work::stream(2 * bytes + bytes / self.context.stream_size(), 1);
             self.tape.operator("dropout", &[block], &[dropped]).saves(&[mask]).streams(work, work);
             block = dropped;
         }

@@ -118,6 +118,8 @@ pub struct Operator {
     pub shared_parameters: u64,
     /// Parameters whose gradient is final after this operator: what data parallelism reduces.
     pub reduced_parameters: u64,
+    /// Bytes of a number of the parameters' gradient as the kernel makes it.
+    pub gradient_size: u64,
     pub forward: Option<Work>,
     /// The gradient of the inputs.
     pub backward_input: Option<Work>,
@@ -189,6 +191,7 @@ impl Tape {
             parameters: 0,
             shared_parameters: 0,
             reduced_parameters: 0,
+            gradient_size: 0,
             forward: None,
             backward_input: None,
             backward_weight: None,
@@ -229,8 +232,9 @@ impl Operator {
         self
     }
 
-    /// Gives it parameters of its own.
-    pub fn trains(&mut self, parameters: u64) -> &mut Self {
+    /// Gives it parameters of its own, whose gradient comes in numbers of `size` bytes.
+    pub fn trains(&mut self, parameters: u64, size: u64) -> &mut Self {
+        self.gradient_size = size;
         self.parameters = parameters;
         self.reduced_parameters = parameters;
         self
@@ -239,7 +243,7 @@ impl Operator {
     /// Makes it a matrix product `[m, k] · [k, n]` with a weight `[k, n]` on this rank: forward,
     /// input gradient and weight gradient are one product each.
     pub fn linear(&mut self, m: u64, n: u64, k: u64, bias: bool, size: u64) -> &mut Self {
-        self.trains(n * k + if bias { n } else { 0 });
+        self.trains(n * k + if bias { n } else { 0 }, size);
         self.forward = Some(Work::gemm(m, n, k, size));
         self.backward_input = Some(Work::gemm(m, k, n, size));
         self.backward_weight = Some(Work::gemm(k, n, m, size));

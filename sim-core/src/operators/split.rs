@@ -4,7 +4,7 @@ use super::{Collective, CollectiveKind, Context, Tape, TensorId};
 
 /// Bytes of the stream over all tensor-parallel ranks.
 pub(super) fn whole_stream_bytes(context: &Context, hidden: u64) -> u64 {
-    context.tokens() * hidden * context.size()
+    context.tokens() * hidden * context.stream_size()
 }
 
 fn gathers(context: &Context) -> bool {
@@ -54,7 +54,8 @@ pub(super) fn leave_split(
         operator.forward_collective = Some(Collective { kind: CollectiveKind::AllReduce, bytes });
         return partial;
     }
-    let part = tape.tensor("block-output", context.stream_tokens() * hidden * context.size());
+    let part =
+        tape.tensor("block-output", context.stream_tokens() * hidden * context.stream_size());
     let operator = tape.operator("leave-split", &[partial], &[part]);
     operator.forward_collective = Some(Collective { kind: CollectiveKind::ReduceScatter, bytes });
     operator.backward_collective = Some(Collective { kind: CollectiveKind::AllGather, bytes });
@@ -83,9 +84,15 @@ pub(super) fn project(
 ) {
     let bytes = whole_stream_bytes(context, hidden);
     for projection in projections {
-        let kept: &[TensorId] = if gathers(context) { &[] } else { &[input] };
+        let mut kept = if gathers(context) { Vec::new() } else { vec![input] };
+        if context.recipe.casts() {
+            // Autocast keeps copies of weights and makes one of the input for every product.
+            let copied = context.tokens() * hidden * context.size();
+            kept = vec![tape.constant("autocast-input", copied)];
+            kept.push(autocast_weights(tape, context, projection.width * hidden));
+        }
         let operator = tape.operator(projection.name, &[input], projection.outputs);
-        operator.saves(kept).linear(
+        operator.saves(&kept).linear(
             context.tokens(),
             projection.width,
             hidden,
@@ -100,4 +107,9 @@ pub(super) fn project(
         first_backward.backward_collective =
             Some(Collective { kind: CollectiveKind::AllGather, bytes });
     }
+}
+
+/// The copy of a matrix that autocast makes: it lives from the product's forward to its backward.
+pub(super) fn autocast_weights(tape: &mut Tape, context: &Context, parameters: u64) -> TensorId {
+    tape.constant("autocast-weights", parameters * context.size())
 }

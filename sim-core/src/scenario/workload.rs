@@ -3,7 +3,7 @@
 use super::{
     AttentionKernel, Finetune, Framework, Optimizer, OptimizerImplementation, WorkloadKind,
 };
-use crate::precision::{DType, Precision};
+use crate::precision::{DType, Precision, Recipe};
 use serde::{Deserialize, Serialize};
 
 /// The job. Fields of the other kind than `kind` are kept and have no effect.
@@ -73,6 +73,19 @@ impl Default for WorkloadChoice {
             memory_utilization: 0.9,
             block_size: 16,
             engine: "vllm".to_owned(),
+        }
+    }
+}
+
+impl WorkloadChoice {
+    /// Which format each part of training has: PyTorch alone trains mixed precision by autocast over
+    /// fp32 weights, the frameworks keep a master copy.
+    pub fn recipe(&self) -> Recipe {
+        match self.framework {
+            Framework::Pytorch => Recipe::autocast(self.precision),
+            Framework::DeepSpeed | Framework::Fsdp | Framework::Megatron | Framework::Nanotron => {
+                Recipe::with_master(self.precision)
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ fn values(store: Store, section: Section, scenario: &Scenario) -> Vec<(&'static 
             ("pp", strategy.pp.to_string()),
         ],
         Section::Precision => {
-            let gradients = workload.gradient_dtype.unwrap_or(workload.precision.compute());
+            let gradients = workload.gradient_dtype.unwrap_or(workload.recipe().weights);
             vec![
                 ("precision", words("workload.precision", json!(workload.precision))),
                 ("gradients", words("workload.gradient_dtype", json!(gradients))),
