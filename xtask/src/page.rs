@@ -4,7 +4,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::bootstrap::WASM;
@@ -20,8 +20,16 @@ pub enum Profile {
     Release,
 }
 
+/// Names a folder as written here: only such a folder is ever replaced.
+const MARKER: &str = ".headroom-page";
+
 /// Builds the page into a folder of its own. On failure the folder is as it was.
 pub fn build(workspace: &Workspace, profile: Profile, out: &Path) -> Result<()> {
+    ensure!(
+        is_replaceable(out, workspace)?,
+        "{} is not empty and was not written by this command: name another folder",
+        out.display()
+    );
     let wasm = compile(workspace, profile)?;
     // In the same parent, so that the finished folder only has to be renamed.
     let staging = with_ending(out, "new");
@@ -81,6 +89,7 @@ fn assemble(workspace: &Workspace, profile: Profile, wasm: &Path, out: &Path) ->
         content_hash(&out.join(href)).with_context(|| format!("index.html asks for {href}"))
     })?;
     fs::write(out.join("index.html"), html)?;
+    fs::write(out.join(MARKER), "")?;
     match profile {
         Profile::Dev => Ok(()),
         Profile::Release => compress::folder(out),
@@ -128,6 +137,16 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
         fs::copy(&file, &copy).with_context(|| format!("cannot copy {}", file.display()))?;
     }
     Ok(())
+}
+
+/// True for a folder that is missing, empty, below the build's own, or marked.
+fn is_replaceable(folder: &Path, workspace: &Workspace) -> Result<bool> {
+    if !folder.exists() || folder.starts_with(workspace.target()) || folder.join(MARKER).is_file() {
+        return Ok(true);
+    }
+    let mut entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    Ok(entries.next().is_none())
 }
 
 fn remove(folder: &Path) -> Result<()> {

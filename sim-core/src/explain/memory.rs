@@ -30,7 +30,7 @@ pub fn explain(
         Category::Activations => activations(simulation, class, shown),
         Category::Logits => logits(simulation, shown),
         Category::Runtime => runtime(simulation),
-        Category::Fragmentation => fragmentation(simulation, class),
+        Category::Fragmentation => fragmentation(simulation, class, at),
         Category::Recompute | Category::KvCache | Category::Transient => Explanation::new(
             &formulas::LIVE_TENSORS,
             Vec::new(),
@@ -140,14 +140,16 @@ fn runtime(simulation: &Simulation) -> Explanation {
     Explanation::new(&formulas::RUNTIME, symbols, bytes, bytes)
 }
 
-fn fragmentation(simulation: &Simulation, class: usize) -> Explanation {
+/// What the allocator reserves beyond the peak; of a single instant only what is allocated is shown.
+fn fragmentation(simulation: &Simulation, class: usize, at: Option<f64>) -> Explanation {
     let allocated = simulation.trace.memory(class).peak_bytes() as f64;
     let result = Value::Bytes(allocated / FRAGMENTATION.value - allocated);
     let symbols = vec![
         symbol("M_alloc", "allocated-peak", Value::Bytes(allocated)),
         symbol("φ", "allocated-share", Value::Number(FRAGMENTATION.value)),
     ];
-    Explanation::new(&formulas::FRAGMENTATION, symbols, result, result)
+    let shown = if at.is_some() { Value::Bytes(0.0) } else { result };
+    Explanation::new(&formulas::FRAGMENTATION, symbols, result, shown)
 }
 
 fn number(text: &'static str, name: &'static str, value: u64) -> Symbol {
