@@ -1,6 +1,6 @@
 //! English sentences for issues, from the texts that the page uses too.
 
-use sim_core::issue::Issue;
+use sim_core::issue::{Issue, IssueCode};
 
 const TEXTS: &str = include_str!("../../public/locales/en.txt");
 
@@ -16,7 +16,12 @@ fn text(key: &str) -> &str {
 /// The sentence of an issue, its placeholders filled, with the field in front.
 pub fn sentence(issue: &Issue) -> String {
     let template = text(&format!("issue.{}", issue.code.name())).to_owned();
-    format!("{}: {}", issue.field, filled(&template, issue))
+    let sentence = filled(&template, issue);
+    // The parser's own message begins with the field.
+    if issue.code == IssueCode::Unreadable {
+        return sentence;
+    }
+    format!("{}: {sentence}", issue.field)
 }
 
 /// Fills placeholders in one pass: a value that looks like a placeholder stays as it is.
@@ -42,7 +47,6 @@ fn filled(template: &str, issue: &Issue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim_core::issue::IssueCode;
 
     #[test]
     fn a_value_that_looks_like_a_placeholder_is_left_alone() {

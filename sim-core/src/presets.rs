@@ -19,25 +19,25 @@ impl Preset {
 /// All presets; the page starts with the first.
 pub const ALL: &[Preset] = &[
     Preset {
-        id: "7b-on-24gb",
-        json: r#"{"name": "7B on one 24 GB card",
-            "model": "llama-2-7b",
-            "hardware": {"device": "rtx4090-24"},
-            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 4}}"#,
-    },
-    Preset {
         id: "7b-on-8xa100",
         json: r#"{"name": "Llama-2-7B on 8×A100",
             "model": "llama-2-7b",
             "hardware": {"device": "a100-sxm4-80", "devices_per_node": 8},
-            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 32}}"#,
+            "workload": {"sequence": 2048, "micro_batch": 1, "gradient_accumulation": 4}}"#,
+    },
+    Preset {
+        id: "7b-on-24gb",
+        json: r#"{"name": "7B on one 24 GB card",
+            "model": "llama-2-7b",
+            "hardware": {"device": "rtx4090-24"},
+            "workload": {"sequence": 2048, "micro_batch": 1, "gradient_accumulation": 4}}"#,
     },
     Preset {
         id: "13b-on-4xa100-40",
         json: r#"{"name": "13B on 4×A100-40",
             "model": "llama-2-13b",
             "hardware": {"device": "a100-sxm4-40", "devices_per_node": 4},
-            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 16},
+            "workload": {"sequence": 2048, "micro_batch": 1, "gradient_accumulation": 4},
             "strategy": {"zero": 3, "recompute": "full"}}"#,
     },
     Preset {
@@ -45,7 +45,7 @@ pub const ALL: &[Preset] = &[
         json: r#"{"name": "Llama-3-70B on 64×H100",
             "model": "llama-3-70b",
             "hardware": {"device": "h100-sxm5-80", "devices_per_node": 8, "nodes": 8},
-            "workload": {"sequence": 4096, "micro_batch": 1, "global_batch": 32,
+            "workload": {"sequence": 4096, "micro_batch": 1, "gradient_accumulation": 16,
                          "framework": "megatron", "gradient_dtype": "fp32"},
             "strategy": {"tp": 8, "pp": 4, "sequence_parallel": true, "zero": 1}}"#,
     },
@@ -54,7 +54,7 @@ pub const ALL: &[Preset] = &[
         json: r#"{"name": "GPT-3 175B, TP 8 × PP 16",
             "model": "gpt3-175b",
             "hardware": {"device": "a100-sxm4-80", "devices_per_node": 8, "nodes": 16},
-            "workload": {"sequence": 2048, "micro_batch": 1, "global_batch": 64,
+            "workload": {"sequence": 2048, "micro_batch": 1, "gradient_accumulation": 64,
                          "framework": "megatron", "gradient_dtype": "fp32"},
             "strategy": {"tp": 8, "pp": 16, "sequence_parallel": true, "recompute": "selective"}}"#,
     },

@@ -8,8 +8,8 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 /// The reports that the native golden test writes.
 const GOLDEN: &[(&str, &str)] = &[
-    ("7b-on-24gb", include_str!("golden/7b-on-24gb.json")),
     ("7b-on-8xa100", include_str!("golden/7b-on-8xa100.json")),
+    ("7b-on-24gb", include_str!("golden/7b-on-24gb.json")),
     ("13b-on-4xa100-40", include_str!("golden/13b-on-4xa100-40.json")),
     ("70b-on-64xh100", include_str!("golden/70b-on-64xh100.json")),
     ("gpt3-pipeline", include_str!("golden/gpt3-pipeline.json")),

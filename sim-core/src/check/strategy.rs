@@ -73,21 +73,8 @@ pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues:
                 .way_out(Edit::new("strategy.tp", nearest_divisor(heads, strategy.tp))),
         );
     }
-    let kv_heads = shape.attention.kv_heads;
-    let splits_kv = kv_heads.is_multiple_of(strategy.tp) || strategy.tp.is_multiple_of(kv_heads);
-    for (part, size, splits) in [
-        ("kv_heads", kv_heads, splits_kv),
-        ("ffn", shape.mlp.ffn, shape.mlp.ffn.is_multiple_of(strategy.tp)),
-    ] {
-        if !splits {
-            issues.push(
-                Issue::new(IssueCode::TpDoesNotDivide, "strategy.tp")
-                    .with("tp", strategy.tp)
-                    .with("part", part)
-                    .with("size", size)
-                    .way_out(Edit::new("strategy.tp", nearest_divisor(size, strategy.tp))),
-            );
-        }
+    if heads.is_multiple_of(strategy.tp) {
+        widths_divide(shape, strategy.tp, issues);
     }
     if let Positions::Learned { rows } = shape.positions
         && workload.sequence > rows
@@ -126,6 +113,26 @@ pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues:
             issue = issue.way_out(Edit::new("workload.precision", other));
         }
         issues.push(issue);
+    }
+}
+
+/// Widths beside the query heads that tensor parallelism splits.
+fn widths_divide(shape: &ModelShape, tp: u64, issues: &mut Vec<Issue>) {
+    let kv_heads = shape.attention.kv_heads;
+    let splits_kv = kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads);
+    for (part, size, splits) in [
+        ("kv_heads", kv_heads, splits_kv),
+        ("ffn", shape.mlp.ffn, shape.mlp.ffn.is_multiple_of(tp)),
+    ] {
+        if !splits {
+            issues.push(
+                Issue::new(IssueCode::TpDoesNotDivide, "strategy.tp")
+                    .with("tp", tp)
+                    .with("part", part)
+                    .with("size", size)
+                    .way_out(Edit::new("strategy.tp", nearest_divisor(size, tp))),
+            );
+        }
     }
 }
 

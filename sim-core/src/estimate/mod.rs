@@ -13,7 +13,9 @@ use crate::issue::{Issue, IssueCode};
 use crate::lowering::assumptions as gradient_assumptions;
 use crate::memory::{FRAGMENTATION, runtime_memory};
 use crate::plan::Plan;
-use crate::report::{Assumption, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport};
+use crate::report::{
+    Assumption, Basis, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport,
+};
 use crate::trace::Trace;
 
 /// The report of a simulated plan.
@@ -64,6 +66,16 @@ fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
     }
 }
 
+/// What kernels lose to communication that runs beside them.
+const FREE_OVERLAP: Assumption = Assumption {
+    id: "overlap-slowdown",
+    of: "",
+    value: 0.0,
+    unit: "1",
+    basis: Basis::Assumed,
+    source: "not modelled: NCCL's share of the multiprocessors and of memory bandwidth",
+};
+
 fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
     let mut list = cost.assumptions();
     if plan.dp > 1 {
@@ -71,6 +83,9 @@ fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
     }
     list.extend(runtime_memory(plan.devices()).assumptions);
     list.push(FRAGMENTATION);
+    if plan.devices() > 1 {
+        list.push(FREE_OVERLAP);
+    }
     let mut unique: Vec<Assumption> = Vec::new();
     for assumption in list {
         if !unique.contains(&assumption) {
