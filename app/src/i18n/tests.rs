@@ -1,6 +1,7 @@
 //! The two locale files agree, and cover what the core names.
 
 use super::*;
+use crate::state::sources::slug;
 use serde_json::Value;
 use sim_core::Simulation;
 use sim_core::check::RANGES;
@@ -42,6 +43,15 @@ fn no_text_is_empty_and_placeholders_agree() {
         let other = zh.get(key).copied().unwrap_or_default();
         assert!(!value.is_empty() && !other.is_empty(), "{key} is empty");
         assert_eq!(placeholders(value), placeholders(other), "placeholders of {key}");
+    }
+}
+
+#[test]
+fn a_source_is_found_by_its_english_words() {
+    for (key, english) in rows(EN) {
+        if let Some(found) = key.strip_prefix("source.") {
+            assert_eq!(found, slug(english));
+        }
     }
 }
 

@@ -1,22 +1,26 @@
 //! The Explore view: controls, verdict, charts, and the reason of a number.
 
 use super::assumptions::Assumptions;
-use super::controls::Controls;
+use super::controls::{CONTROLS_ID, Controls};
 use super::header::Header;
 use super::icon::{Icon, Shape};
 use super::importing::DropTarget;
 use super::issues::{Errors, Remarks};
 use super::notices::Notices;
+use super::spoken::Spoken;
 use super::verdict::VerdictLine;
 use super::why::Why;
 use super::wiring;
 use crate::charts::{MemoryBars, Timeline};
-use crate::platform::{address, document};
+use crate::platform::{address, clock, document};
 use crate::state::{Store, start, use_store};
 use leptos::prelude::*;
 
 /// Id of the charts.
 const CHARTS: &str = "charts";
+
+/// Id of the button that opens the controls on a narrow page.
+const SHEET_BUTTON: &str = "open-controls";
 
 /// The whole page.
 #[component]
@@ -26,6 +30,15 @@ pub fn App() -> impl IntoView {
     provide_context(store);
     wiring::connect(store, error);
     let sheet = RwSignal::new(false);
+    // What opens and closes the sheet goes away with it: the keyboard goes along.
+    Effect::new(move |before: Option<bool>| {
+        let open = sheet.get();
+        if before.is_some_and(|before| before != open) {
+            let target = if open { CONTROLS_ID } else { SHEET_BUTTON };
+            clock::later(0, move || document::focus(target));
+        }
+        open
+    });
 
     view! {
         <button class="skip" on:click=|_| document::focus("results")>
@@ -53,10 +66,11 @@ pub fn App() -> impl IntoView {
             </aside>
         </main>
         <button
+            id=SHEET_BUTTON
             class="sheet-button"
             data-testid="open-controls"
             aria-expanded=move || sheet.get().to_string()
-            aria-controls="controls"
+            aria-controls=CONTROLS_ID
             on:click=move |_| {
                 sheet.set(true);
                 // What moves while a control is dragged should be in view above the sheet.
@@ -67,6 +81,7 @@ pub fn App() -> impl IntoView {
             {move || store.text("page.open-controls")}
         </button>
         <Notices/>
+        <Spoken/>
         <DropTarget/>
     }
 }

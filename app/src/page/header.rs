@@ -3,6 +3,7 @@
 use super::icon::{Icon, Shape};
 use super::presets::Presets;
 use super::segmented::{Segment, Segmented};
+use super::wiring::LANGUAGE;
 use crate::i18n::{LOCALES, Message};
 use crate::platform::clock::Alarm;
 use crate::platform::{address, clipboard};
@@ -102,9 +103,11 @@ fn ShareButton() -> impl IntoView {
     let copied = RwSignal::new(false);
     let alarm = StoredValue::new_local(Alarm::default());
     let share = move |_| {
-        let link = untrack(|| store.link());
-        address::replace_hash(&link);
-        let url = address::with_hash(&link);
+        let Some(link) = untrack(|| store.link()) else {
+            store.notify(Tone::Refused, Message::new("notice.link.too-long"));
+            return;
+        };
+        let url = address::with_hash(&link, LANGUAGE);
         clipboard::copy(&url.clone(), move |done| {
             if done {
                 copied.set(true);

@@ -75,10 +75,11 @@ fn take(store: Store, file: PickedFile) {
 
 /// Takes what a file holds into the scenario; one that the model's checks refuse changes nothing.
 fn apply(store: Store, name: &str, bytes: &[u8]) {
+    store.flush();
     let current = store.scenario().get_untracked();
     match read(&current, bytes) {
         Ok(scenario) => {
-            store.replace(scenario, "import");
+            store.replace(scenario);
             store.notify(Tone::Done, Message::new("import.done").with("name", name));
         }
         Err(refusal) => refuse(store, name, refusal),

@@ -1,6 +1,9 @@
 //! Why nothing can be computed, and what is worth knowing: each finding with its ways out.
 
+use super::verdict::VERDICT;
+use crate::platform::{clock, document};
 use crate::state::edit_words::edit_words;
+use crate::state::findings::field_name;
 use crate::state::use_store;
 use leptos::prelude::*;
 use sim_core::issue::{Issue, IssueCode, Severity};
@@ -8,6 +11,9 @@ use sim_core::scenario::Edit;
 
 /// How many ways out are offered.
 const WAYS_OUT: usize = 3;
+
+/// How long after a press what was pressed may be gone, in milliseconds.
+const GONE_MS: u32 = 120;
 
 /// What keeps the scenario from running, over the charts.
 #[component]
@@ -19,10 +25,10 @@ pub fn Errors() -> impl IntoView {
         held.get()
             .into_iter()
             .map(|(field, reason)| {
-                let label = format!("field.{field}");
+                let path = field.clone();
                 view! {
                     <li class="issue error" data-field=field>
-                        <strong>{move || store.text(&label)}</strong>
+                        <strong>{move || field_name(store.locale.get(), &path)}</strong>
                         <span>{move || store.say(&reason)}</span>
                     </li>
                 }
@@ -30,7 +36,7 @@ pub fn Errors() -> impl IntoView {
             .collect_view()
     };
     view! {
-        <ul class="issues" data-testid="issues" role="status">
+        <ul class="issues" data-testid="issues">
             {held_rows}
             {move || errors.get().into_iter().map(|issue| view! { <IssueRow issue/> }).collect_view()}
         </ul>
@@ -68,6 +74,7 @@ fn of(issues: &[Issue], errors: bool) -> Vec<Issue> {
 fn IssueRow(issue: Issue) -> impl IntoView {
     let store = use_store();
     let said = issue.clone();
+    let field = issue.field.clone();
     let class = match issue.severity {
         Severity::Error => "issue error",
         Severity::Warning => "issue warning",
@@ -75,26 +82,37 @@ fn IssueRow(issue: Issue) -> impl IntoView {
     };
     view! {
         <li class=class data-code=issue.code.name() data-field=issue.field>
+            <strong>{move || field_name(store.locale.get(), &field)}</strong>
             <span>{move || store.say_issue(&said)}</span>
-            <WaysOut edits=issue.ways_out/>
+            <WaysOut edits=issue.ways_out home=VERDICT.to_owned()/>
         </li>
     }
 }
 
-/// Buttons that each remove an issue.
+/// Buttons that each remove an issue, and themselves: the keyboard then goes to the element `home`.
 #[component]
-pub fn WaysOut(edits: Vec<Edit>) -> impl IntoView {
+pub fn WaysOut(edits: Vec<Edit>, home: String) -> impl IntoView {
     let store = use_store();
     edits
         .into_iter()
         .take(WAYS_OUT)
         .map(|edit| {
             let words = edit.clone();
+            let home = home.clone();
+            let apply = move |_| {
+                store.edit(edit.clone());
+                keep_keyboard(home.clone());
+            };
             view! {
-                <button class="way-out" on:click=move |_| store.edit(edit.clone())>
+                <button class="way-out" on:click=apply>
                     {move || edit_words(store.locale.get(), &words)}
                 </button>
             }
         })
         .collect_view()
+}
+
+/// Moves the keyboard to the element `home` if what was just pressed is gone.
+pub fn keep_keyboard(home: String) {
+    clock::later(GONE_MS, move || document::focus_if_lost(&home));
 }

@@ -10,6 +10,7 @@ mod issues;
 mod notices;
 mod presets;
 mod segmented;
+mod spoken;
 mod verdict;
 mod why;
 mod wiring;

@@ -16,7 +16,7 @@ pub fn Presets() -> impl IntoView {
         .iter()
         .map(|preset| {
             let load = move |_| {
-                store.replace(preset.scenario(), preset.id);
+                store.replace(preset.scenario());
                 document::close_popover(LIST);
             };
             view! {

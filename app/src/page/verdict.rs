@@ -1,12 +1,13 @@
 //! The answer in one line: fits or not, how fast, and what would make it fit.
 
 use super::icon::{Icon, Shape};
+use super::issues::keep_keyboard;
 use crate::i18n::{fill, text};
 use crate::state::edit_words::edits_words;
 use crate::state::fix_finder::{self, Fixes};
-use crate::state::use_store;
-use crate::state::values::{pair, setting};
+use crate::state::values::{pair, percent, setting};
 use crate::state::verdict::{Verdict, first_question, verdict, weakest_basis};
+use crate::state::{Store, use_store};
 use leptos::prelude::*;
 use serde_json::json;
 use sim_core::explain::Question;
@@ -14,25 +15,18 @@ use sim_core::plan::Plan;
 use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
 use sim_core::report::{Basis, TimeReport};
 
+/// Id of the answer, where the keyboard goes when what was pressed is gone.
+pub const VERDICT: &str = "verdict";
+
 #[component]
 pub fn VerdictLine() -> impl IntoView {
     let store = use_store();
     let fixes = fix_finder::watch(store);
-    let answer = Memo::new(move |_| {
-        store.shown().with(|shown| shown.as_ref().and_then(|shown| verdict(&shown.report)))
+    // What cannot run fits as little as what is too large.
+    let fits = Memo::new(move |_| {
+        !store.is_stale() && shown_verdict(store).is_some_and(|answer| answer.fits)
     });
-    let fits = Memo::new(move |_| answer.get().is_none_or(|answer| answer.fits));
-    let sentence = move || match answer.get() {
-        None => store.text("verdict.impossible").to_owned(),
-        Some(_) if store.is_stale() => store.text("verdict.impossible-now").to_owned(),
-        Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
-    };
-    let shape =
-        Signal::derive(
-            move || {
-                if fits.get() && !store.is_stale() { Shape::Check } else { Shape::Cross }
-            },
-        );
+    let shape = Signal::derive(move || if fits.get() { Shape::Check } else { Shape::Cross });
     let why_memory = move |_| {
         let question =
             store.shown().with_untracked(|shown| shown.as_deref().and_then(first_question));
@@ -46,10 +40,12 @@ pub fn VerdictLine() -> impl IntoView {
             data-fits=move || fits.get().to_string()
         >
             <div class="verdict-top">
-                <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
-                    <span class="verdict-mark"><Icon shape/></span>
-                    <span aria-live="polite">{sentence}</span>
-                </button>
+                <h2 id=VERDICT class="verdict-heading" tabindex="-1">
+                    <button class="verdict-answer" data-testid="verdict" on:click=why_memory>
+                        <span class="verdict-mark"><Icon shape/></span>
+                        <span>{move || sentence(store)}</span>
+                    </button>
+                </h2>
                 <BasisBadge/>
             </div>
             <Speed/>
@@ -57,6 +53,19 @@ pub fn VerdictLine() -> impl IntoView {
                 <FixRow fixes/>
             </Show>
         </div>
+    }
+}
+
+fn shown_verdict(store: Store) -> Option<Verdict> {
+    store.shown().with(|shown| shown.as_ref().and_then(|shown| verdict(&shown.report)))
+}
+
+/// The answer in words.
+pub fn sentence(store: Store) -> String {
+    match shown_verdict(store) {
+        None => store.text("verdict.impossible").to_owned(),
+        Some(_) if store.is_stale() => store.text("verdict.impossible-now").to_owned(),
+        Some(answer) => in_words(store.locale.get(), answer, store.unit.get()),
     }
 }
 
@@ -108,10 +117,6 @@ fn Speed() -> impl IntoView {
             </Show>
         </div>
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{}\u{a0}%", format_count(share * 100.0))
 }
 
 /// How well the answer is known: as its weakest constant.
@@ -202,15 +207,19 @@ fn FixRow(fixes: RwSignal<Fixes>) -> impl IntoView {
             .into_iter()
             .map(|fix| {
                 let edits = fix.edits.clone();
+                let apply = move |_| {
+                    store.edit_all(fix.edits.clone());
+                    keep_keyboard(VERDICT.to_owned());
+                };
+                let more = fix.more_devices.map(|count| {
+                    let words = move || fill(store.text("fix.more-gpus"), &[("count", count)]);
+                    view! { " " <span class="fix-more">{words}</span> }
+                });
                 view! {
-                    <button
-                        class="fix"
-                        data-testid="fix"
-                        on:click=move |_| store.edit_all(fix.edits.clone())
-                    >
+                    <button class="fix" data-testid="fix" on:click=apply>
                         <span>{move || edits_words(store.locale.get(), &edits)}</span>
                         <span class="fix-result">
-                            "→ " {move || format_bytes(fix.needs, store.unit.get())}
+                            "→ " {move || format_bytes(fix.needs, store.unit.get())} {more}
                         </span>
                     </button>
                 }

@@ -1,7 +1,7 @@
 //! Ties the state to the browser: address, storage, keys, and the document's language and theme.
 
 use crate::i18n::{Message, text};
-use crate::platform::clock::Alarm;
+use crate::platform::clock::{self, Alarm};
 use crate::platform::keyboard::PageKey;
 use crate::platform::{address, document, keyboard, preferences};
 use crate::state::Store;
@@ -12,6 +12,12 @@ use leptos::prelude::*;
 
 /// How long the scenario must stand still before the address follows, in milliseconds.
 const ADDRESS_PAUSE_MS: u32 = 250;
+
+/// How long to leave the address alone after the browser has refused, in milliseconds.
+const REFUSED_PAUSE_MS: u32 = 10_000;
+
+/// The language in the query.
+pub const LANGUAGE: &str = "lang";
 
 /// Connects everything. `error` is what was wrong with the link that the page was opened with.
 pub fn connect(store: Store, error: Option<LinkError>) {
@@ -34,7 +40,7 @@ fn refused_link(error: &LinkError, instead: &'static str) -> Message {
 
 fn restore(store: Store) {
     let mut wishes = Vec::new();
-    wishes.extend(address::query("lang"));
+    wishes.extend(address::query(LANGUAGE));
     wishes.extend(preferences::remembered("language"));
     wishes.extend(preferences::languages());
     store.locale.set(first_spoken(wishes.iter().map(String::as_str)));
@@ -53,6 +59,13 @@ fn remember(store: Store) {
         document::set_title(text(locale, "page.title"));
         if before.is_some() {
             preferences::remember("language", locale.tag());
+            // It would win over the choice that was just made.
+            if address::query(LANGUAGE).is_some() && address::drop_query(LANGUAGE).is_err() {
+                clock::later(REFUSED_PAUSE_MS, || {
+                    // Twice refused, the query stays; the choice holds as long as the page.
+                    let _ = address::drop_query(LANGUAGE);
+                });
+            }
         }
     });
     Effect::new(move |before: Option<()>| {
@@ -72,20 +85,35 @@ fn remember(store: Store) {
 
 fn follow_address(store: Store) {
     let alarm = Alarm::default();
+    let is_told = StoredValue::new(false);
     Effect::new(move |before: Option<()>| {
         store.scenario().track();
         // What the page was opened with is in the address already, or is the default.
         if before.is_some() {
-            alarm.set(ADDRESS_PAUSE_MS, move || {
-                address::replace_hash(&untrack(|| store.link()));
-            });
+            let again = alarm.clone();
+            alarm.set(ADDRESS_PAUSE_MS, move || write_address(store, again, is_told));
         }
     });
     address::on_hash_change(move || match link::decode(&address::hash()) {
-        Ok(Some(scenario)) => store.replace(scenario, "link"),
+        Ok(Some(scenario)) => store.replace(scenario),
         Ok(None) => {}
         Err(error) => {
             store.notify(Tone::Refused, refused_link(&error, "notice.link.kept-state"));
         }
     });
+}
+
+/// Writes the scenario into the address; a scenario that is too long for one leaves none behind,
+/// because a link to something else would be worse.
+fn write_address(store: Store, alarm: Alarm, is_told: StoredValue<bool>) {
+    let link = untrack(|| store.link());
+    if link.is_none() && !is_told.get_value() {
+        store.notify(Tone::Note, Message::new("notice.link.too-long"));
+    }
+    is_told.set_value(link.is_none());
+    if address::replace_hash(&link.unwrap_or_default()).is_err() {
+        store.notify(Tone::Note, Message::new("notice.link.address-refused"));
+        let again = alarm.clone();
+        alarm.set(REFUSED_PAUSE_MS, move || write_address(store, again, is_told));
+    }
 }

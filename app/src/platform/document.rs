@@ -26,13 +26,43 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Scrolls the element of `id` into view within its list.
+/// Moves the keyboard to the element of `id` where it is nowhere, as when what was pressed is gone.
+pub fn focus_if_lost(id: &str) {
+    let lost = document().active_element().is_none_or(|active| active.tag_name() == "BODY");
+    if lost && let Some(element) = html_element(id) {
+        let options = web_sys::FocusOptions::new();
+        options.set_prevent_scroll(true);
+        // As in `focus`.
+        let _ = element.focus_with_options(&options);
+    }
+}
+
+/// True while the keyboard is inside the element of `id`.
+pub fn holds_focus(id: &str) -> bool {
+    let active = document().active_element();
+    let element = document().get_element_by_id(id);
+    element.is_some_and(|element| element.contains(active.as_deref()))
+}
+
+/// Scrolls as far as is needed to see the element of `id`.
 pub fn reveal(id: &str) {
     if let Some(element) = document().get_element_by_id(id) {
-        let options = web_sys::ScrollIntoViewOptions::new();
-        options.set_block(web_sys::ScrollLogicalPosition::Nearest);
-        element.scroll_into_view_with_scroll_into_view_options(&options);
+        show(&element);
     }
+}
+
+/// Scrolls as far as is needed to see the first element that `selector` matches.
+pub fn reveal_first(selector: &str) {
+    let found = document().query_selector(selector).expect("the selector is valid");
+    if let Some(element) = found {
+        show(&element);
+    }
+}
+
+fn show(element: &web_sys::Element) {
+    let options = web_sys::ScrollIntoViewOptions::new();
+    options.set_block(web_sys::ScrollLogicalPosition::Nearest);
+    element.scroll_into_view_with_scroll_into_view_options(&options);
 }
 
 /// Scrolls the page to the element of `id`.

@@ -1,11 +1,17 @@
-//! Doing something once before the next paint, however often it is asked for.
+//! Doing something once before the next paint, however often it is asked for, or after it.
 
 use gloo::render::{AnimationFrame, request_animation_frame};
 use gloo::timers::callback::Timeout;
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::task::Poll;
 use wasm_bindgen_futures::spawn_local;
 
 type Act = Box<dyn FnOnce()>;
+
+/// How many rounds of effects may follow each other, one changing what the next one reads, before what
+/// they ask for is done: a drawing that did not wait would have to be drawn again in the same frame.
+const ROUNDS_OF_EFFECTS: usize = 4;
 
 /// What the page is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,14 +44,47 @@ pub fn before_paint(act: impl FnOnce() + 'static) {
     if MOMENT.get() == Moment::BeforePaint {
         if push(&THIS_FRAME, act) == 1 {
             // After the effects that are running, and before the paint.
-            spawn_local(async { run(THIS_FRAME.take()) });
+            spawn_local(async {
+                for _ in 0..ROUNDS_OF_EFFECTS {
+                    others_first().await;
+                }
+                run(THIS_FRAME.take());
+            });
         }
         return;
     }
+    in_next_frame(act);
+}
+
+/// Calls `act` in the next frame: after the paint that is due, where one is; at once where nothing
+/// paints.
+pub fn after_paint(act: impl FnOnce() + 'static) {
+    if cfg!(target_arch = "wasm32") {
+        in_next_frame(act);
+    } else {
+        act();
+    }
+}
+
+fn in_next_frame(act: impl FnOnce() + 'static) {
     push(&NEXT_FRAME, act);
     REQUEST.with_borrow_mut(|request| {
         request.get_or_insert_with(|| request_animation_frame(|_| frame()));
     });
+}
+
+/// Ready once every task that is waiting now has had its turn.
+async fn others_first() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if has_waited {
+            return Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 fn push(

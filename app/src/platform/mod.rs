@@ -12,3 +12,4 @@ pub mod files;
 pub mod frame;
 pub mod keyboard;
 pub mod preferences;
+pub mod svg;

@@ -1,11 +1,12 @@
-//! Findings about a scenario: where they are shown, and what they say.
+//! Findings about a scenario: where they are shown, what they are about, and what they say.
 
 use super::import;
 use super::store::Outcome;
-use crate::i18n::Message;
+use crate::i18n::{Message, find};
 use sim_core::check::range_of;
 use sim_core::issue::{Issue, IssueCode};
 use sim_core::model::hf_config;
+use sim_core::quantity::Locale;
 use sim_core::scenario::{ModelChoice, Scenario};
 
 /// All findings of an outcome, the worst first.
@@ -32,6 +33,24 @@ pub fn place_of(issue: &Issue) -> &str {
     }
 }
 
+/// The name of a field's control; the path of one that has none.
+pub fn field_name(locale: Locale, path: &str) -> String {
+    find(locale, &format!("field.{path}")).unwrap_or(path).to_owned()
+}
+
+/// What a field accepts, where it has refused a value with an English `message` of the parser.
+pub fn refusal_of_field(field: &str, message: &str) -> Message {
+    if message.starts_with("unknown field") || message.starts_with("there is no such field") {
+        Message::new("field-refusal.unknown")
+    } else if message.starts_with("missing field") {
+        Message::new("field-refusal.missing")
+    } else if let Some(range) = range_of(field) {
+        Message::new("field-refusal.range").with("min", range.min).with("max", range.max)
+    } else {
+        Message::new("field-refusal.other").with("message", message)
+    }
+}
+
 /// The sentence for a text that is no value of `field`.
 pub fn not_a_value(field: &str) -> Message {
     match range_of(field) {
@@ -51,7 +70,11 @@ pub fn issue_message(issue: &Issue, scenario: &Scenario) -> Message {
     {
         return message.with_message("reason", import::refusal(&error));
     }
-    issue.values.iter().fold(message, |message, (name, value)| message.with(name, value))
+    issue.values.iter().fold(message, |message, (name, value)| match *name {
+        "part" => message.with_key("part", format!("part.{value}")),
+        "framework" => message.with_key("framework", format!("choice.workload.framework.{value}")),
+        name => message.with(name, value),
+    })
 }
 
 #[cfg(test)]
@@ -63,6 +86,33 @@ mod tests {
             .with("tp", tp)
             .with("pp", pp)
             .with("devices", devices)
+    }
+
+    #[test]
+    fn a_field_is_named_by_its_control_or_by_its_path() {
+        assert_eq!(field_name(Locale::En, "strategy.zero"), "ZeRO stage");
+        assert_eq!(field_name(Locale::En, "hardware.intra.gb_per_s"), "hardware.intra.gb_per_s");
+    }
+
+    #[test]
+    fn a_refused_field_says_what_it_accepts() {
+        let said = |field, message| refusal_of_field(field, message).render(Locale::En);
+        assert!(said("strategy.zero", "invalid type: string").contains("0 to 3"));
+        assert!(!said("strategy.nine", "unknown field `nine`").contains("nine"));
+        assert!(said("workload.precision", "unknown variant `int3`").contains("int3"));
+    }
+
+    #[test]
+    fn what_does_not_divide_is_named_in_the_readers_language() {
+        let scenario = sim_core::presets::ALL[0].scenario();
+        let issue = Issue::new(IssueCode::TpDoesNotDivide, "strategy.tp")
+            .with("tp", 3)
+            .with("part", "kv_heads")
+            .with("size", 32);
+        for locale in [Locale::En, Locale::ZhCn] {
+            let said = issue_message(&issue, &scenario).render(locale);
+            assert!(!said.contains("kv_heads") && !said.contains("part."), "{said}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct Fix {
     pub edits: Vec<Edit>,
     /// What the fullest GPU needs then.
     pub needs: Bytes,
+    /// How many GPUs there are then, where that is more.
+    pub more_devices: Option<u64>,
 }
 
 /// The same idea in growing strength; the first that fits is enough.
@@ -22,6 +24,8 @@ type Family = VecDeque<Vec<Edit>>;
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     families: VecDeque<Family>,
+    /// GPUs in a node, and nodes, before any change.
+    devices: (u64, u64),
     found: Vec<Fix>,
 }
 
@@ -36,8 +40,12 @@ impl Search {
         if replicas > 1 && strategy.fsdp.is_none() {
             families.push((strategy.zero + 1..=3).map(|stage| vec![zero(stage)]).collect());
         }
-        if strategy.recompute == Recompute::None {
-            families.push(vec![vec![recompute("selective")], vec![recompute("full")]]);
+        match strategy.recompute {
+            Recompute::None => {
+                families.push(vec![vec![recompute("selective")], vec![recompute("full")]]);
+            }
+            Recompute::Selective => families.push(vec![vec![recompute("full")]]),
+            _ => {}
         }
         families.push(
             halvings(scenario.workload.micro_batch).map(|size| vec![micro_batch(size)]).collect(),
@@ -96,7 +104,8 @@ impl Search {
                 family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect()
             })
             .collect();
-        Self { families, found: Vec::new() }
+        let devices = (hardware.devices_per_node, hardware.nodes);
+        Self { families, devices, found: Vec::new() }
     }
 
     /// What fits so far, the least effort first.
@@ -118,8 +127,20 @@ impl Search {
         };
         if let Some(needs) = needs(&edits) {
             self.families.pop_front();
-            self.found.push(Fix { edits, needs });
+            let more_devices = self.more_devices(&edits);
+            self.found.push(Fix { edits, needs, more_devices });
         }
+    }
+
+    fn more_devices(&self, edits: &[Edit]) -> Option<u64> {
+        let (per_node, nodes) = self.devices;
+        let after = |field: &str, before: u64| {
+            let set = edits.iter().rev().find(|edit| edit.field == field);
+            set.and_then(|edit| edit.value.as_u64()).unwrap_or(before)
+        };
+        let all = after("hardware.devices_per_node", per_node)
+            .saturating_mul(after("hardware.nodes", nodes));
+        (all > per_node.saturating_mul(nodes)).then_some(all)
     }
 }
 
@@ -254,6 +275,28 @@ mod tests {
         start.workload.global_batch = Some(4);
         let found = run(Search::new(&start, 1, &[]), |edits| edits.contains(&devices(8)));
         assert!(found[0].contains(&Edit::new("workload.global_batch", 8)), "{found:?}");
+    }
+
+    #[test]
+    fn selective_recomputation_can_become_full() {
+        let start = scenario(serde_json::json!({ "recompute": "selective" }), 8);
+        let found = run(Search::new(&start, 8, &[]), |edits| edits == [recompute("full")]);
+        assert_eq!(found, vec![vec![recompute("full")]]);
+    }
+
+    #[test]
+    fn a_fix_says_how_many_gpus_it_takes_when_these_are_more() {
+        let mut search = Search::new(&scenario(serde_json::json!({}), 1), 1, &[]);
+        while !search.is_done() {
+            search.step(|_| Some(Bytes::ZERO));
+        }
+        for fix in search.found() {
+            let adds = fix
+                .edits
+                .iter()
+                .any(|edit| edit.field.starts_with("hardware.d") && edit.value.as_u64() > Some(1));
+            assert_eq!(fix.more_devices.is_some(), adds, "{fix:?}");
+        }
     }
 
     #[test]

@@ -22,12 +22,12 @@ impl<T> Default for History<T> {
 }
 
 impl<T> History<T> {
-    /// Remembers the state `before` a change of `what` at `now` milliseconds.
-    pub fn record(&mut self, before: T, what: &str, now: f64) {
-        let merges = self
-            .last
-            .as_ref()
-            .is_some_and(|(last, at)| last == what && now - at < MERGE_MS && !self.past.is_empty());
+    /// Remembers the state `before` a change of `what` at `now` milliseconds; a change of nothing in
+    /// particular stands alone.
+    pub fn record(&mut self, before: T, what: Option<&str>, now: f64) {
+        let merges = self.last.as_ref().is_some_and(|(last, at)| {
+            Some(last.as_str()) == what && now - at < MERGE_MS && !self.past.is_empty()
+        });
         if !merges {
             self.past.push(before);
             if self.past.len() > DEPTH {
@@ -35,7 +35,7 @@ impl<T> History<T> {
             }
         }
         self.future.clear();
-        self.last = Some((what.to_owned(), now));
+        self.last = what.map(|what| (what.to_owned(), now));
     }
 
     /// The state before the last change; `current` can be had back with [`History::redo`].
@@ -70,8 +70,8 @@ mod tests {
     #[test]
     fn undo_and_redo_walk_the_same_states() {
         let mut history = History::default();
-        history.record(0, "zero", 0.0);
-        history.record(1, "tp", 10.0);
+        history.record(0, Some("zero"), 0.0);
+        history.record(1, Some("tp"), 10.0);
         assert_eq!(history.undo(2), Some(1));
         assert_eq!(history.undo(1), Some(0));
         assert_eq!(history.undo(0), None);
@@ -84,7 +84,7 @@ mod tests {
     fn a_drag_is_one_change() {
         let mut history = History::default();
         for step in 0..50 {
-            history.record(step, "sequence", f64::from(step) * 16.0);
+            history.record(step, Some("sequence"), f64::from(step) * 16.0);
         }
         assert_eq!(history.undo(50), Some(0));
         assert!(!history.can_undo());
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn a_pause_or_another_field_begins_a_new_change() {
         let mut history = History::default();
-        history.record(0, "sequence", 0.0);
-        history.record(1, "sequence", 5000.0);
-        history.record(2, "zero", 5001.0);
+        history.record(0, Some("sequence"), 0.0);
+        history.record(1, Some("sequence"), 5000.0);
+        history.record(2, Some("zero"), 5001.0);
         assert_eq!(
             (history.undo(3), history.undo(2), history.undo(1)),
             (Some(2), Some(1), Some(0))
@@ -103,11 +103,19 @@ mod tests {
     }
 
     #[test]
+    fn replacements_stand_alone() {
+        let mut history = History::default();
+        history.record(0, None, 0.0);
+        history.record(1, None, 1.0);
+        assert_eq!((history.undo(2), history.undo(1)), (Some(1), Some(0)));
+    }
+
+    #[test]
     fn a_change_after_undo_forgets_what_was_undone() {
         let mut history = History::default();
-        history.record(0, "zero", 0.0);
+        history.record(0, Some("zero"), 0.0);
         assert_eq!(history.undo(1), Some(0));
-        history.record(0, "zero", 1.0);
+        history.record(0, Some("zero"), 1.0);
         assert!(!history.can_redo());
     }
 }

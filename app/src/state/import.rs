@@ -1,13 +1,12 @@
 //! A dropped or picked file: a model's `config.json`, or a whole scenario.
 
+use super::config::without_needless;
+use super::findings::refusal_of_field;
 use crate::i18n::Message;
 use serde_json::Value;
 use sim_core::model::hf_config::{self, ImportError, ImportNote, MAX_BYTES, NoteKind, OtherFile};
-use sim_core::scenario::{Scenario, ScenarioError};
-
-/// Parts of a `config.json` that name things and have no effect on the shape; a link is too short
-/// for them.
-const LABELS: [&str; 3] = ["id2label", "label2id", "task_specific_params"];
+use sim_core::quantity::{Bytes, Unit, format_bytes};
+use sim_core::scenario::{ModelChoice, Scenario, ScenarioError};
 
 /// What a file turned out to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,17 +25,19 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Message> {
         Ok(_) => {
             let text = std::str::from_utf8(bytes).expect("the reader has checked the encoding");
             let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-            let mut config: Value =
+            let config: Value =
                 serde_json::from_str(text).expect("the reader has parsed the same text");
-            if let Some(fields) = config.as_object_mut() {
-                fields.retain(|name, _| !LABELS.contains(&name.as_str()));
-            }
-            Ok(Imported::Model(config))
+            Ok(Imported::Model(without_needless(config)))
         }
         Err(ImportError::NotAModelConfig { file: OtherFile::Scenario, .. }) => {
             let text = String::from_utf8_lossy(bytes);
             match Scenario::from_json(&text) {
-                Ok(scenario) => Ok(Imported::Scenario(Box::new(scenario))),
+                Ok(mut scenario) => {
+                    if let ModelChoice::HfConfig { hf_config: config } = &mut scenario.model {
+                        *config = without_needless(config.take());
+                    }
+                    Ok(Imported::Scenario(Box::new(scenario)))
+                }
                 Err(error) => Err(scenario_refusal(&error)),
             }
         }
@@ -46,21 +47,26 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Message> {
 
 /// The sentence for a file that is too large to be read at all.
 pub fn too_large(bytes: f64) -> Option<Message> {
-    (bytes > MAX_BYTES as f64)
-        .then(|| Message::new("import.too-large").with("bytes", bytes).with("limit", MAX_BYTES))
+    (bytes > MAX_BYTES as f64).then(|| above(bytes, MAX_BYTES))
+}
+
+/// The sentence for `bytes` above a `limit`.
+fn above(bytes: f64, limit: usize) -> Message {
+    let words = |bytes: f64| format_bytes(Bytes::new(bytes), Unit::default());
+    Message::new("import.too-large").with("bytes", words(bytes)).with("limit", words(limit as f64))
 }
 
 fn scenario_refusal(error: &ScenarioError) -> Message {
     match error {
-        ScenarioError::Field { field, .. } => {
-            Message::new("import.scenario-field").with("field", field)
-        }
+        ScenarioError::Field { field, message } => Message::new("import.scenario-field")
+            .with("field", field)
+            .with_message("reason", refusal_of_field(field, message)),
         ScenarioError::Version { found } => {
             Message::new("import.scenario-version").with("found", found)
         }
-        ScenarioError::TooLong { bytes } => Message::new("import.too-large")
-            .with("bytes", bytes)
-            .with("limit", sim_core::scenario::MAX_SCENARIO_BYTES),
+        ScenarioError::TooLong { bytes } => {
+            above(*bytes as f64, sim_core::scenario::MAX_SCENARIO_BYTES)
+        }
         ScenarioError::NotJson { message } => {
             Message::new("import.not-json").with("message", message)
         }
@@ -71,9 +77,7 @@ fn scenario_refusal(error: &ScenarioError) -> Message {
 pub fn refusal(error: &ImportError) -> Message {
     let sentence = Message::new(format!("import.{}", error.code()));
     match error {
-        ImportError::TooLarge { bytes, limit } => {
-            sentence.with("bytes", bytes).with("limit", limit)
-        }
+        ImportError::TooLarge { bytes, limit } => above(*bytes as f64, *limit),
         ImportError::NotUtf8 { position } => sentence.with("position", position),
         ImportError::NotJson { message, .. } => sentence.with("message", message),
         ImportError::NotAnObject { found } => sentence.with_key("found", format!("json.{found:?}")),
@@ -145,6 +149,23 @@ mod tests {
         let file = br#"{"model":"gpt2","hardware":{"device":"t4"},"workload":{"sequence":512}}"#;
         let Ok(Imported::Scenario(scenario)) = read(file) else { panic!("it is a scenario") };
         assert_eq!(scenario.workload.sequence, 512);
+    }
+
+    #[test]
+    fn a_refused_scenario_says_what_its_field_accepts() {
+        let file = br#"{"model":"gpt2","hardware":{"device":"t4"},"workload":{},
+            "strategy":{"zero":"three"}}"#;
+        let refused = read(file).expect_err("a stage is a number").render(Locale::En);
+        assert!(refused.contains("strategy.zero") && refused.contains("0 to 3"), "{refused}");
+    }
+
+    #[test]
+    fn sizes_of_files_have_a_unit() {
+        let sentence = too_large(5.0 * 1024.0 * 1024.0).expect("it is above").render(Locale::En);
+        assert!(
+            sentence.contains("5.00\u{a0}MiB") && sentence.contains("4.00\u{a0}MiB"),
+            "{sentence}"
+        );
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //! A value is JSON, or the plain text of a string where that cannot be mistaken. The last word is
 //! `end`, so that a link that lost its tail on the way is noticed.
 
+use super::findings::refusal_of_field;
 use crate::i18n::Message;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
 use sim_core::scenario::{HardwareChoice, ModelChoice, SCENARIO_VERSION, Scenario, ScenarioError};
 
-/// The longest address part that is read, in bytes.
+/// The longest address part that is written and read, in bytes.
 pub const MAX_LINK_BYTES: usize = 1 << 20;
 
 /// The word that closes a whole link.
@@ -29,8 +30,8 @@ pub enum LinkError {
     CutOff,
     /// Made by another version of the page.
     Version { found: String },
-    /// A field that does not exist or does not take such a value.
-    Field { field: String },
+    /// A field that does not exist or does not take such a value, and why.
+    Field { field: String, reason: Message },
 }
 
 impl LinkError {
@@ -40,13 +41,15 @@ impl LinkError {
             Self::Unreadable => Message::new("notice.link.unreadable"),
             Self::CutOff => Message::new("notice.link.cut-off"),
             Self::Version { found } => Message::new("notice.link.version").with("found", found),
-            Self::Field { field } => Message::new("notice.link.field").with("field", field),
+            Self::Field { field, reason } => Message::new("notice.link.field")
+                .with("field", field)
+                .with_message("reason", reason.clone()),
         }
     }
 }
 
-/// The part of the address after `#`.
-pub fn encode(scenario: &Scenario) -> String {
+/// The part of the address after `#`; none where it would be too long to be read again.
+pub fn encode(scenario: &Scenario) -> Option<String> {
     let own = serde_json::to_value(scenario).expect("a scenario has string keys only");
     let mut link = format!("v={SCENARIO_VERSION}");
     differences(&mut Vec::new(), &base(), &own, &mut |path, value| {
@@ -57,7 +60,7 @@ pub fn encode(scenario: &Scenario) -> String {
     });
     link.push('&');
     link.push_str(END);
-    link
+    (link.len() <= MAX_LINK_BYTES).then_some(link)
 }
 
 /// Reads what [`encode`] wrote; nothing when there is no link at all.
@@ -81,20 +84,23 @@ pub fn decode(hash: &str) -> Result<Option<Scenario>, LinkError> {
         let (path, text) = pair.split_once('=').ok_or(LinkError::Unreadable)?;
         let text = percent_decode_str(text)
             .decode_utf8()
-            .map_err(|_| LinkError::Field { field: path.to_owned() })?;
+            .map_err(|_| field_error(path, Message::new("field-refusal.not-utf8")))?;
         if path == "v" {
             if *text != SCENARIO_VERSION.to_string() {
                 return Err(LinkError::Version { found: text.into_owned() });
             }
             continue;
         }
-        let place =
-            place(&mut tree, path).ok_or_else(|| LinkError::Field { field: path.to_owned() })?;
+        let place = place(&mut tree, path)
+            .ok_or_else(|| field_error(path, Message::new("field-refusal.unknown")))?;
         *place = read(&text);
     }
     match Scenario::from_value(tree) {
         Ok(scenario) => Ok(Some(scenario)),
-        Err(ScenarioError::Field { field, .. }) => Err(LinkError::Field { field }),
+        Err(ScenarioError::Field { field, message }) => {
+            let reason = refusal_of_field(&field, &message);
+            Err(LinkError::Field { field, reason })
+        }
         Err(ScenarioError::Version { found }) => {
             Err(LinkError::Version { found: found.to_string() })
         }
@@ -102,6 +108,10 @@ pub fn decode(hash: &str) -> Result<Option<Scenario>, LinkError> {
             Err(LinkError::Unreadable)
         }
     }
+}
+
+fn field_error(field: &str, reason: Message) -> LinkError {
+    LinkError::Field { field: field.to_owned(), reason }
 }
 
 /// All defaults, with holes where a link must say something.
@@ -164,6 +174,7 @@ fn read(text: &str) -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sim_core::quantity::Locale;
     use sim_core::scenario::{Edit, PresetChoice};
 
     fn plain() -> Scenario {
@@ -175,8 +186,8 @@ mod tests {
     fn a_link_holds_only_what_differs_from_the_defaults() {
         let scenario = plain().edited(&Edit::new("strategy.zero", 3)).expect("ZeRO has stage 3");
         assert_eq!(
-            encode(&scenario),
-            "v=1&hardware.device=a100-sxm-80gb&model=llama-2-7b&strategy.zero=3&end"
+            encode(&scenario).as_deref(),
+            Some("v=1&hardware.device=a100-sxm-80gb&model=llama-2-7b&strategy.zero=3&end")
         );
     }
 
@@ -188,9 +199,14 @@ mod tests {
 
     #[test]
     fn a_broken_link_names_what_is_broken() {
-        let field = |name: &str| Err(LinkError::Field { field: name.to_owned() });
-        assert_eq!(decode("#section-2"), Err(LinkError::Unreadable));
-        assert_eq!(decode("#v=2&end"), Err(LinkError::Version { found: "2".to_owned() }));
+        let field = |name: &str| Err(Some(name.to_owned()));
+        let decode = |link| match super::decode(link) {
+            Err(LinkError::Field { field, .. }) => Err(Some(field)),
+            other => Ok(other),
+        };
+        assert_eq!(decode("#section-2"), Ok(Err(LinkError::Unreadable)));
+        let version = LinkError::Version { found: "2".to_owned() };
+        assert_eq!(decode("#v=2&end"), Ok(Err(version)));
         assert_eq!(
             decode("#v=1&model=gpt2&hardware.device=t4&strategy.zero=x&end"),
             field("strategy.zero")
@@ -206,10 +222,24 @@ mod tests {
     #[test]
     fn no_beginning_of_a_link_is_a_link() {
         let scenario = plain().edited(&Edit::new("workload.global_batch", 256)).expect("a number");
-        let link = encode(&scenario);
+        let link = encode(&scenario).expect("it is short");
         for length in 1..link.len() {
             assert!(decode(&link[..length]).is_err(), "{}", &link[..length]);
         }
+    }
+
+    #[test]
+    fn a_link_says_what_its_field_accepts() {
+        let link = "#v=1&model=gpt2&hardware.device=t4&strategy.zero=x&end";
+        let said = decode(link).expect_err("x is no stage").message().render(Locale::En);
+        assert!(said.contains("strategy.zero") && said.contains("0 to 3"), "{said}");
+    }
+
+    #[test]
+    fn what_would_not_be_read_is_not_written() {
+        let mut scenario = plain();
+        scenario.name = "n".repeat(MAX_LINK_BYTES);
+        assert_eq!(encode(&scenario), None);
     }
 
     fn model() -> impl Strategy<Value = ModelChoice> {
@@ -246,7 +276,8 @@ mod tests {
             scenario.workload.dropout = dropout;
             scenario.strategy.zero = numbers[2];
             scenario.strategy.dp = Some(numbers[3]);
-            prop_assert_eq!(decode(&encode(&scenario)), Ok(Some(scenario)));
+            let link = encode(&scenario).expect("it is short");
+            prop_assert_eq!(decode(&link), Ok(Some(scenario)));
         }
 
         #[test]

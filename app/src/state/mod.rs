@@ -1,5 +1,6 @@
 //! What the page knows, apart from how it looks.
 
+pub mod config;
 pub mod controls;
 pub mod edit_words;
 pub mod findings;
@@ -11,6 +12,7 @@ pub mod import;
 pub mod link;
 pub mod notice;
 pub mod preferences;
+pub mod sources;
 pub mod start;
 pub mod store;
 pub mod values;

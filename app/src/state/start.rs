@@ -40,7 +40,8 @@ mod tests {
     fn every_preset_survives_its_link() {
         for preset in presets::ALL {
             let scenario = preset.scenario();
-            assert_eq!(link::decode(&link::encode(&scenario)), Ok(Some(scenario)), "{}", preset.id);
+            let link = link::encode(&scenario).expect("presets are short");
+            assert_eq!(link::decode(&link), Ok(Some(scenario)), "{}", preset.id);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::link;
 use super::notice::{Notice, Tone};
 use super::preferences::Theme;
 use crate::i18n::{self, Message};
-use crate::platform::{clock, frame};
+use crate::platform::{clock, document, frame};
 use leptos::prelude::*;
 use serde_json::Value as Json;
 use sim_core::Simulation;
@@ -14,12 +14,15 @@ use sim_core::engine::TaskId;
 use sim_core::explain::Question;
 use sim_core::issue::{Issue, IssueCode, Severity};
 use sim_core::quantity::{Locale, Unit};
-use sim_core::scenario::{Edit, ModelChoice, Scenario};
+use sim_core::scenario::{Edit, ModelChoice, PresetChoice, Scenario};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How long the page says that something worked, in milliseconds.
 const DONE_MS: u32 = 6000;
+
+/// Id of the list of notices.
+pub const NOTICES: &str = "notices";
 
 /// What a scenario comes to.
 pub type Outcome = Result<Arc<Simulation>, Arc<Vec<Issue>>>;
@@ -177,32 +180,30 @@ impl Store {
         frame::before_paint(move || self.flush());
     }
 
-    /// Replaces one of a catalogue model's numbers.
+    /// Replaces one of a catalogue model's numbers, or gives it back.
     pub fn edit_model(self, path: &'static str, value: Option<u64>) {
-        let base = self.scenario.with_untracked(|scenario| match &scenario.model {
-            ModelChoice::Catalogue(id) => Some(serde_json::json!({ "preset": id })),
-            ModelChoice::Preset(_) | ModelChoice::HfConfig { .. } => None,
-        });
-        let base = base.map(|model| Edit::new("model", model));
+        let model = self.latest("model");
+        let base = model.as_str().map(|id| Edit::new("model", serde_json::json!({ "preset": id })));
         self.edit_all(base.into_iter().chain([Edit::new(path, value)]).collect());
     }
 
     /// Keeps what stands in a control although it cannot be a value.
     pub fn hold(self, path: &str, text: String) {
+        self.flush();
         self.held.update(|held| {
             held.insert(path.to_owned(), text);
         });
     }
 
-    /// Replaces everything; `what` names the change for undo.
-    pub fn replace(self, scenario: Scenario, what: &str) {
-        self.pending.update_value(Vec::clear);
+    /// Replaces everything, as a change of its own.
+    pub fn replace(self, scenario: Scenario) {
+        self.flush();
         self.held.set(BTreeMap::new());
         // A refusal is about what came before.
         self.notices.update(|notices| notices.retain(|notice| notice.tone != Tone::Refused));
         let before = self.scenario.get_untracked();
         if before != scenario {
-            self.history.update(|history| history.record(before, what, clock::now_ms()));
+            self.history.update(|history| history.record(before, None, clock::now_ms()));
             self.put(scenario);
         }
     }
@@ -225,21 +226,23 @@ impl Store {
 
     fn travel(self, step: fn(&mut History<Scenario>, Scenario) -> Option<Scenario>) {
         self.flush();
-        self.held.set(BTreeMap::new());
         let current = self.scenario.get_untracked();
         let Some(target) = self.history.try_update(|history| step(history, current)).flatten()
         else {
             return;
         };
+        self.held.set(BTreeMap::new());
         self.put(target);
     }
 
-    fn flush(self) {
+    /// Makes the changes that wait for the next paint.
+    pub fn flush(self) {
         let edits = self.pending.try_update_value(std::mem::take).unwrap_or_default();
         let Some(last) = edits.last().map(|edit| edit.field.clone()) else { return };
         let before = self.scenario.get_untracked();
         let mut scenario = before.clone();
         let mut held = self.held.get_untracked();
+        let of_the_model = edits.iter().any(|edit| edit.field.starts_with("model."));
         for edit in edits {
             match scenario.edited(&edit) {
                 Ok(edited) => {
@@ -251,11 +254,14 @@ impl Store {
                 }
             }
         }
+        if of_the_model {
+            scenario.model = plainest(scenario.model);
+        }
         if held != self.held.get_untracked() {
             self.held.set(held);
         }
         if scenario != before {
-            self.history.update(|history| history.record(before, &last, clock::now_ms()));
+            self.history.update(|history| history.record(before, Some(&last), clock::now_ms()));
             self.put(scenario);
         }
     }
@@ -294,7 +300,16 @@ impl Store {
             notices.push(Notice { id, tone, message });
         });
         if tone == Tone::Done {
-            clock::later(DONE_MS, move || self.dismiss(id));
+            clock::later(DONE_MS, move || self.dismiss_when_left(id));
+        }
+    }
+
+    /// Takes a notice away, once the keyboard is elsewhere.
+    fn dismiss_when_left(self, id: u32) {
+        if document::holds_focus(NOTICES) {
+            clock::later(DONE_MS, move || self.dismiss_when_left(id));
+        } else {
+            self.dismiss(id);
         }
     }
 
@@ -303,9 +318,21 @@ impl Store {
         self.notices.update(|notices| notices.retain(|notice| notice.id != id));
     }
 
-    /// The part of a link behind `#` that leads here.
-    pub fn link(self) -> String {
+    /// The part of a link behind `#` that leads here; none where that would be too long.
+    pub fn link(self) -> Option<String> {
+        self.flush();
         self.scenario.with(link::encode)
+    }
+}
+
+/// A catalogue model whose numbers are all its own, by its id alone.
+fn plainest(model: ModelChoice) -> ModelChoice {
+    match model {
+        ModelChoice::Preset(own) => {
+            let bare = PresetChoice { preset: own.preset.clone(), ..Default::default() };
+            if own == bare { ModelChoice::Catalogue(own.preset) } else { ModelChoice::Preset(own) }
+        }
+        other => other,
     }
 }
 

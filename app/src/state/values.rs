@@ -12,12 +12,25 @@ pub fn in_words(value: Value, unit: Unit) -> String {
     match value {
         Value::Bytes(bytes) => format_bytes(Bytes::new(bytes), unit),
         Value::Seconds(seconds) => format_secs(seconds),
-        Value::Flops(flops) => format!("{}\u{a0}TFLOP", format_count(flops / 1e12)),
+        Value::Flops(flops) => format_flops(flops),
         Value::FlopsPerSecond(rate) => format!("{}\u{a0}TFLOP/s", format_count(rate / 1e12)),
         Value::BytesPerSecond(rate) => format!("{}/s", format_bytes(Bytes::new(rate), Unit::Gb)),
         Value::Count(count) | Value::Number(count) => format_count(count),
-        Value::Share(share) => format!("{}\u{a0}%", format_count(share * 100.0)),
+        Value::Share(share) => percent(share),
     }
+}
+
+/// A share of one: `43.1 %`.
+pub fn percent(share: f64) -> String {
+    format!("{}\u{a0}%", format_count(share * 100.0))
+}
+
+/// A number of floating-point operations with a metric prefix: `68.7 GFLOP`, `1.32 PFLOP`.
+fn format_flops(flops: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G")];
+    let fits = |(unit, _): &&(f64, &str)| flops.abs() >= 0.9995 * unit;
+    let (unit, prefix) = PREFIXES.iter().find(fits).unwrap_or(&(1e6, "M"));
+    format!("{}\u{a0}{prefix}FLOP", format_count(flops / unit))
 }
 
 /// A value inside a formula: a count keeps its digits, or becomes `6.74·10⁹`, because `6.74 B` reads
@@ -31,11 +44,18 @@ pub fn in_formula(value: Value, unit: Unit) -> String {
     }
 }
 
-/// A constant in the unit of its table: `3350 GB/s`; the unit `1` is none.
-pub fn constant(value: f64, unit: &str) -> String {
+/// A constant in the unit of its table: `3350 GB/s`; the unit `1` is none. An amount of memory
+/// follows the reader's unit.
+pub fn constant(locale: Locale, value: f64, unit: &str, memory: Unit) -> String {
+    if unit == "MiB" {
+        return format_bytes(Bytes::mib(value), memory);
+    }
     let number =
         if (1e3..1e6).contains(&value) { format!("{value:.0}") } else { format_count(value) };
-    if unit == "1" { number } else { format!("{number}\u{a0}{unit}") }
+    if unit == "1" {
+        return number;
+    }
+    format!("{number}\u{a0}{}", find(locale, &format!("unit.{unit}")).unwrap_or(unit))
 }
 
 /// `6.74·10⁹`.
@@ -104,8 +124,21 @@ mod tests {
 
     #[test]
     fn constants_keep_the_unit_of_their_table() {
+        let constant = |value, unit| constant(Locale::ZhCn, value, unit, Unit::Gib);
         assert_eq!(constant(3350.0, "GB/s"), "3350\u{a0}GB/s");
         assert_eq!(constant(0.83, "1"), "0.83");
+        assert_eq!(constant(500.0, "MiB"), "0.49\u{a0}GiB");
+        assert_eq!(constant(500.0, "M elements"), "500\u{a0}百万个元素");
+    }
+
+    #[test]
+    fn operations_choose_their_prefix() {
+        let words = |flops| in_words(Value::Flops(flops), Unit::Gib).replace('\u{a0}', " ");
+        assert_eq!(words(3.1e9), "3.10 GFLOP");
+        assert_eq!(words(2.5e14), "250 TFLOP");
+        assert_eq!(words(1.32e15), "1.32 PFLOP");
+        assert_eq!(words(4e19), "40 EFLOP");
+        assert_eq!(words(0.0), "0 MFLOP");
     }
 
     #[test]

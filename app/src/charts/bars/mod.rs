@@ -4,11 +4,12 @@ mod draw;
 mod table;
 
 use super::geometry::{BarSpec, BarsLayout, BarsOptions, MemoryScale, memory_ticks};
-use super::hooks::{Theme, glide, use_theme, use_width};
+use super::hooks::{Theme, glide, redraw, use_theme, use_width};
 use super::model::{Amounts, ChartModel};
 use super::painter::{Painter, SVG_TEXT_SCALE};
 use super::words;
 use crate::i18n::{filled, text};
+use crate::platform::svg::show;
 use draw::{BarsDrawing, RowTexts};
 use leptos::ev::PointerEvent;
 use leptos::html::Div;
@@ -81,7 +82,21 @@ pub fn MemoryBars(
             }
         })
     });
-    let svg = move || drawing.with(|drawing| theme.with(|theme| svg(drawing, theme)));
+    let before = StoredValue::new(String::new());
+    redraw(
+        move || {
+            place.track();
+            drawing.track();
+            theme.track();
+        },
+        move || {
+            let Some(place) = place.get_untracked() else { return };
+            let now =
+                drawing.with_untracked(|drawing| theme.with_untracked(|theme| svg(drawing, theme)));
+            before.with_value(|before| show(&place, before, &now));
+            before.set_value(now);
+        },
+    );
     let is_narrow = Memo::new(move |_| BarsOptions::new(width.get()).is_narrow());
     let hovered = RwSignal::new(None::<(usize, usize)>);
     let under = move |event: &PointerEvent| {
@@ -113,7 +128,6 @@ pub fn MemoryBars(
                 aria-label=summary
                 node_ref=place
                 class:is-on-segment=move || hovered.get().is_some()
-                inner_html=svg
                 on:pointermove=move |event| {
                     let now = under(&event);
                     if hovered.get_untracked() != now {

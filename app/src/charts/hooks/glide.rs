@@ -2,7 +2,7 @@
 
 use crate::platform::canvas::prefers_reduced_motion;
 use crate::platform::clock::now_ms;
-use crate::platform::frame::before_paint;
+use crate::platform::frame::after_paint;
 use leptos::prelude::*;
 
 /// How long a move takes.
@@ -43,7 +43,9 @@ impl Move {
 }
 
 fn step(shown: RwSignal<f64>, target: Signal<f64>, moving: Move) {
-    before_paint(move || {
+    // Not in the frame that has set the target: at its beginning a move is where it was, and every
+    // chart would be drawn twice.
+    after_paint(move || {
         // A newer target has its own move; a chart that has gone needs none.
         if target.try_get_untracked().is_none_or(|target| !same(target, moving.to)) {
             return;

@@ -63,6 +63,8 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
             });
         },
     );
+    // The size of the overlay while it is empty: most drawings of the chart leave it so.
+    let blank = StoredValue::new(None::<(i32, i32)>);
     redraw(
         move || {
             state.model.track();
@@ -80,7 +82,17 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
             let Some(canvas) = overlay.get_untracked() else { return };
             let (width, height) =
                 (state.width.get_untracked(), state.layout.with_untracked(|l| l.height));
+            let (cursor, pinned) = (state.cursor.get_untracked(), state.pinned.get_untracked());
+            let hovered = state.hover.get_untracked().and_then(|hover| hover.task);
+            let row = is_focused.get_untracked().then(|| state.row.get_untracked());
+            let is_blank =
+                cursor.is_none() && pinned.is_none() && hovered.is_none() && row.is_none();
+            let blank_now = is_blank.then_some((width, height));
+            if is_blank && blank.get_value() == blank_now {
+                return;
+            }
             let Some(mut backend) = cleared(canvas, width, height) else { return };
+            blank.set_value(blank_now);
             let ratio = pixel_ratio();
             let layout = state.layout.with_untracked(|layout| layout.scaled(ratio));
             state.model.with_untracked(|model| {
@@ -92,10 +104,10 @@ pub fn TimelineCanvas(state: TimelineState, place: NodeRef<Div>) -> impl IntoVie
                         width: device_width(),
                         ratio,
                         theme,
-                        cursor: state.cursor.get_untracked(),
-                        hovered: state.hover.get_untracked().and_then(|hover| hover.task),
-                        pinned: state.pinned.get_untracked(),
-                        row: is_focused.get_untracked().then(|| state.row.get_untracked()),
+                        cursor,
+                        hovered,
+                        pinned,
+                        row,
                     };
                     overlay.draw(&mut Painter::new(&mut backend, ratio));
                 });

@@ -35,18 +35,24 @@ impl Drawing<'_> {
 
     /// The steps of `top` from left to right, and those of `floor` back.
     fn area(&self, columns: &[Column], top: &[f64], floor: &[f64]) -> Vec<(i32, i32)> {
+        let mut shape = self.steps(columns, top);
+        shape.extend(self.steps(columns, floor).into_iter().rev());
+        shape
+    }
+
+    /// The corners of a line of steps: columns of the same height are one step.
+    fn steps(&self, columns: &[Column], heights: &[f64]) -> Vec<(i32, i32)> {
         let end = self.x(self.model.trace().duration());
-        let edge = |i: usize| columns.get(i).map_or(end, |column| column.left.min(end));
-        let step = |i: usize, bytes: f64| {
-            let y = self.memory_y(bytes);
-            [(edge(i), y), (edge(i + 1), y)]
-        };
-        let forth = top.iter().enumerate().flat_map(|(i, bytes)| step(i, *bytes));
-        let back = floor.iter().enumerate().rev().flat_map(|(i, bytes)| {
-            let [left, right] = step(i, *bytes);
-            [right, left]
-        });
-        forth.chain(back).collect()
+        let mut corners: Vec<(i32, i32)> = Vec::new();
+        for (i, bytes) in heights.iter().enumerate() {
+            let edge = |i: usize| columns.get(i).map_or(end, |column| column.left.min(end));
+            let (y, right) = (self.memory_y(*bytes), edge(i + 1));
+            match corners.last_mut() {
+                Some(last) if last.1 == y => last.0 = right,
+                _ => corners.extend([(edge(i), y), (right, y)]),
+            }
+        }
+        corners
     }
 
     /// The line of what the device offers, what goes beyond it, and the peak.

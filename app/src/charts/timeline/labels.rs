@@ -9,15 +9,23 @@ use leptos::prelude::*;
 /// Height of a line of text, in pixels.
 const LINE_PX: i32 = 16;
 
+/// What stands beside one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Label {
+    Group { group: usize, has_more: bool },
+    Lane { lane: usize, link: Option<&'static str> },
+}
+
 /// The column of names; on narrow screens they lie over the lanes.
 #[component]
 pub fn Labels(state: TimelineState) -> impl IntoView {
     let locale = state.locale;
-    let group = move |group: usize, band: Band| {
+    // Most simulations have the rows of the one before.
+    let labels = Memo::new(move |_| labels(state));
+    let group = move |group: usize, has_more: bool, band: Band| {
         let name = move || {
             state.model.with(|model| words::class_name(locale.get(), model.classes(), group))
         };
-        let has_more = state.model.with(|m| m.groups().get(group).is_some_and(|g| g.len() > 1));
         view! {
             <button
                 type="button"
@@ -31,7 +39,7 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
             </button>
         }
     };
-    let lane = move |lane: usize, band: Band| {
+    let lane = move |lane: usize, link: Option<&'static str>, band: Band| {
         let name = move || {
             state.model.with(|model| {
                 model.trace().lanes().get(lane).map(|lane| words::lane_name(locale.get(), lane))
@@ -42,7 +50,6 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
                 .model
                 .with(|m| m.trace().lanes().get(lane).map(|l| words::lane_kind(locale.get(), l)))
         };
-        let link = state.model.with(|m| m.trace().lanes().get(lane).and_then(|lane| lane.link));
         view! {
             <span class="timeline-lane" style=band_style(band) title=name>
                 {kind} {link.map(|link| view! { <small>{link}</small> })}
@@ -50,18 +57,11 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
         }
     };
     let names = move || {
-        let layout = state.layout.get();
-        let headers = layout.headers.iter().map(|(g, band)| group(*g, *band)).collect_view();
-        let rows = layout.lanes.iter().map(|row| {
-            if !state.is_open(row.group) {
-                return group(row.group, row.name).into_any();
-            }
-            let index = state
-                .model
-                .with(|m| m.groups().get(row.group).and_then(|g| g.get(row.lane).copied()));
-            index.map(|index| lane(index, row.name)).into_any()
+        let named = labels.get().into_iter().map(|(label, band)| match label {
+            Label::Group { group: index, has_more } => group(index, has_more, band).into_any(),
+            Label::Lane { lane: index, link } => lane(index, link, band).into_any(),
         });
-        view! { {headers} {rows.collect_view()} }
+        named.collect_view()
     };
     view! {
         <div class="timeline-labels" style=move || state.layout.with(|l| format!("height:{}px", l.height))>
@@ -69,6 +69,27 @@ pub fn Labels(state: TimelineState) -> impl IntoView {
             <MemoryAxis state/>
         </div>
     }
+}
+
+/// What stands where: the names of groups, then those of rows.
+fn labels(state: TimelineState) -> Vec<(Label, Band)> {
+    state.model.with(|model| {
+        let group = |group: usize| {
+            let has_more = model.groups().get(group).is_some_and(|lanes| lanes.len() > 1);
+            Label::Group { group, has_more }
+        };
+        let layout = state.layout.get();
+        let headers = layout.headers.iter().map(|(index, band)| (group(*index), *band));
+        let rows = layout.lanes.iter().filter_map(|row| {
+            if !state.is_open(row.group) {
+                return Some((group(row.group), row.name));
+            }
+            let lane = *model.groups().get(row.group)?.get(row.lane)?;
+            let link = model.trace().lanes().get(lane)?.link;
+            Some((Label::Lane { lane, link }, row.name))
+        });
+        headers.chain(rows).collect()
+    })
 }
 
 /// The name of the memory curve and the marks of its axis.

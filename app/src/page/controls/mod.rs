@@ -8,12 +8,26 @@ mod row;
 mod summary;
 
 use super::icon::{Icon, Shape};
+use super::issues::keep_keyboard;
+use crate::i18n::fill;
 use crate::state::controls::{CONTROLS, Control, Kind, Section};
 use crate::state::use_store;
 use choice::{ChoiceControl, ToggleControl};
+use leptos::ev;
 use leptos::prelude::*;
 use model::{DevicePicker, ModelFacts, ModelPicker};
 use number::{ModelNumberControl, NumberControl, StagesControl};
+use serde_json::Value as Json;
+use sim_core::scenario::Edit;
+
+/// Id of the controls.
+pub const CONTROLS_ID: &str = "controls";
+
+/// The field of the number of replicas.
+const DP: &str = "strategy.dp";
+
+/// Id of the line with the number of replicas.
+const REPLICAS: &str = "field-dp";
 
 /// All controls; on a narrow page a sheet that `sheet` opens.
 #[component]
@@ -21,9 +35,17 @@ pub fn Controls(sheet: RwSignal<bool>) -> impl IntoView {
     let store = use_store();
     let sections =
         Section::ALL.into_iter().map(|section| view! { <SectionView section/> }).collect_view();
+    let keyed = move |event: ev::KeyboardEvent| {
+        // An open list has taken Escape for itself.
+        if event.key() == "Escape" && sheet.get_untracked() && !event.default_prevented() {
+            sheet.set(false);
+        }
+    };
     view! {
         <aside
-            id="controls"
+            id=CONTROLS_ID
+            tabindex="-1"
+            on:keydown=keyed
             class="controls"
             class:open=move || sheet.get()
             aria-label=move || store.text("page.controls")
@@ -103,17 +125,35 @@ fn ControlView(control: &'static Control) -> impl IntoView {
     }
 }
 
-/// How many copies of the model there are: what the other degrees leave.
+/// How many copies of the model there are: what the other degrees leave, or what a file has set.
 #[component]
 fn Replicas() -> impl IntoView {
     let store = use_store();
+    let set = store.field(DP);
+    let is_set = Memo::new(move |_| !set.with(Json::is_null));
+    let derive = move |_| {
+        store.edit(Edit::new(DP, Json::Null));
+        keep_keyboard(REPLICAS.to_owned());
+    };
     let replicas =
         move || store.shown().with(|shown| shown.as_ref().map(|shown| shown.plan.dp.to_string()));
     view! {
-        <p class="derived" data-testid="derived-dp">
+        <p id=REPLICAS class="derived" tabindex="-1" data-testid="derived-dp">
             <span>{move || store.text("field.strategy.dp")}</span>
-            <span class="derived-note">{move || store.text("control.derived")}</span>
-            <output>{replicas}</output>
+            <Show
+                when=move || is_set.get()
+                fallback=move || {
+                    view! {
+                        <span class="derived-note">{move || store.text("control.derived")}</span>
+                        <output>{replicas}</output>
+                    }
+                }
+            >
+                <span>{move || fill(store.text("control.set"), &[("value", set.get())])}</span>
+                <button class="link" data-testid="derive-dp" on:click=derive>
+                    {move || store.text("control.derive")}
+                </button>
+            </Show>
         </p>
     }
 }

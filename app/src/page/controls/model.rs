@@ -1,6 +1,6 @@
 //! Choosing a model and a device out of the catalogues, and what the model is made of.
 
-use super::picker::{Choice, Picker};
+use super::picker::{Choice, Detail, Picker};
 use super::row::Row;
 use super::summary::model_name;
 use crate::i18n::fill;
@@ -12,7 +12,7 @@ use crate::state::values::setting;
 use leptos::prelude::*;
 use sim_core::hardware::{self, Segment};
 use sim_core::model::{self, ModelShape, hf_config};
-use sim_core::quantity::format_count;
+use sim_core::quantity::{Bytes, format_count};
 use sim_core::scenario::ModelChoice;
 
 #[component]
@@ -24,7 +24,7 @@ pub fn ModelPicker(control: &'static Control) -> impl IntoView {
             id: entry.id,
             name: entry.name,
             group: entry.family,
-            detail: format_count(entry.params as f64),
+            detail: Detail::Count(entry.params as f64),
             words: entry.aliases,
         })
         .collect();
@@ -47,7 +47,7 @@ pub fn DevicePicker(control: &'static Control) -> impl IntoView {
             id: device.id,
             name: device.name,
             group: group_key(device.segment),
-            detail: format!("{}\u{a0}GB", format_count(device.memory_marketing_gb)),
+            detail: Detail::Memory(Bytes::gib(device.memory_usable_gib())),
             words: device.aliases,
         })
         .collect();

@@ -7,19 +7,37 @@ use crate::state::controls::Control;
 use crate::state::use_store;
 use leptos::ev;
 use leptos::prelude::*;
+use sim_core::quantity::{Bytes, Unit, format_bytes, format_count};
 use sim_core::scenario::Edit;
 
 /// One row of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub id: &'static str,
     pub name: &'static str,
     /// Heading above its group: a text, or the key of one.
     pub group: &'static str,
     /// What stands at the end of the row.
-    pub detail: String,
+    pub detail: Detail,
     /// Further words that find it.
     pub words: &'static [&'static str],
+}
+
+/// A number beside a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detail {
+    Count(f64),
+    /// Memory, in the reader's unit.
+    Memory(Bytes),
+}
+
+impl Detail {
+    fn in_words(self, unit: Unit) -> String {
+        match self {
+            Self::Count(count) => format_count(count),
+            Self::Memory(bytes) => format_bytes(bytes, unit),
+        }
+    }
 }
 
 impl Choice {
@@ -105,7 +123,14 @@ pub fn Picker(
                 pick(i);
             }
         }
-        "Escape" | "Tab" => close(),
+        "Escape" => {
+            if open.get_untracked() {
+                // Else it would close the sheet around the list as well.
+                event.prevent_default();
+            }
+            close();
+        }
+        "Tab" => close(),
         _ => {}
     };
     let typed = move |event: ev::Event| {
@@ -150,7 +175,9 @@ pub fn Picker(
                         on:mousemove=move |_| active.set(at)
                     >
                         <span>{choice.name}</span>
-                        <span class="number">{choice.detail}</span>
+                        <span class="number">
+                            {move || choice.detail.in_words(store.unit.get())}
+                        </span>
                     </li>
                 }
             })
@@ -201,7 +228,7 @@ mod tests {
     use super::*;
 
     fn choice(id: &'static str, name: &'static str) -> Choice {
-        Choice { id, name, group: "Llama 2", detail: String::new(), words: &["meta"] }
+        Choice { id, name, group: "Llama 2", detail: Detail::Count(0.0), words: &["meta"] }
     }
 
     #[test]

@@ -22,6 +22,11 @@ pub fn reason_id(control: &Control) -> String {
     format!("reason-{}", control.short_name())
 }
 
+/// Id of a control with all that belongs to it.
+fn row_id(control: &Control) -> String {
+    format!("field-{}", control.short_name())
+}
+
 /// A control with its label before and its reason below.
 #[component]
 pub fn Row(control: &'static Control, children: Children) -> impl IntoView {
@@ -44,16 +49,23 @@ pub fn Row(control: &'static Control, children: Children) -> impl IntoView {
     };
     let ways_out = move || {
         let issue = if held.get() { None } else { issue.get() };
-        issue.map(|issue| view! { <WaysOut edits=issue.ways_out/> })
+        issue.map(|issue| view! { <WaysOut edits=issue.ways_out home=row_id(control)/> })
     };
     view! {
-        <div class="control" class:amber=amber class:noted=noted data-field=field>
+        <div
+            id=row_id(control)
+            class="control"
+            class:amber=amber
+            class:noted=noted
+            tabindex="-1"
+            data-field=field
+        >
             <label for=input_id(control)>{move || store.text(&format!("field.{field}"))}</label>
             <span class="help" id=help_id(control) role="tooltip">
                 {move || store.text(&format!("field.{field}.help"))}
             </span>
             {children()}
-            <div class="reason" id=reason_id(control) aria-live="polite">
+            <div class="reason" id=reason_id(control)>
                 <span>{reason}</span>
                 {ways_out}
             </div>

@@ -2,6 +2,7 @@
 
 use crate::page::verdict::basis_name;
 use crate::state::formula::substituted;
+use crate::state::sources::source_words;
 use crate::state::use_store;
 use crate::state::values::{in_formula, in_words};
 use leptos::prelude::*;
@@ -24,7 +25,7 @@ pub fn FormulaView(explanation: Memo<Option<Explanation>>) -> impl IntoView {
         let unit = store.unit.get();
         explanation.with(|e| e.as_ref().map(|e| format!("= {}", in_words(e.result, unit))))
     };
-    let differs = Memo::new(move |_| explanation.with(|e| e.as_ref().is_some_and(differs)));
+    let differs = Memo::new(move |_| explanation.with(|e| e.as_ref().and_then(difference)));
     let symbols = Memo::new(move |_| {
         explanation.with(|e| {
             let symbols = e.as_ref().map(|e| e.symbols.as_slice()).unwrap_or_default();
@@ -62,8 +63,8 @@ pub fn FormulaView(explanation: Memo<Option<Explanation>>) -> impl IntoView {
                 <strong>{result}</strong>
             </p>
         </div>
-        <Show when=move || differs.get()>
-            <p class="why-differs">{move || store.text("why.differs")}</p>
+        <Show when=move || differs.get().is_some()>
+            <p class="why-differs">{move || differs.get().map(|key| store.text(key))}</p>
         </Show>
         <table class="symbols">
             <caption class="hidden">{move || store.text("why.symbols")}</caption>
@@ -81,10 +82,15 @@ fn in_numbers(explanation: &Explanation, unit: Unit) -> String {
     substituted(explanation.expression, &values)
 }
 
-/// True where the formula counts what is kept, and the instant has noticeably more or less.
-fn differs(explanation: &Explanation) -> bool {
+/// Key of the sentence that says why what is shown is noticeably not what the formula gives: an
+/// instant has more or less than is kept, and a timeline is not ideal.
+fn difference(explanation: &Explanation) -> Option<&'static str> {
     let unit = Unit::default();
-    in_words(explanation.result, unit) != in_words(explanation.shown, unit)
+    let differs = in_words(explanation.result, unit) != in_words(explanation.shown, unit);
+    differs.then_some(match explanation.shown {
+        Value::Bytes(_) => "why.differs",
+        _ => "why.differs-from-ideal",
+    })
 }
 
 /// Where the formula comes from, and how well it is known.
@@ -100,5 +106,22 @@ pub fn Source(explanation: Memo<Option<Explanation>>) -> impl IntoView {
             view! { <span class=format!("badge {basis}")>{text}</span> }
         })
     };
-    view! { <p class="source">{badge} " " {move || source.get().map(|source| source.0)}</p> }
+    view! { <p class="source">{badge} " " {move || source.get().map(|source| source_words(store.locale.get(), source.0))}</p> }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_core::explain::Question;
+    use sim_core::presets;
+
+    #[test]
+    fn a_bubble_that_is_not_ideal_is_not_explained_as_memory() {
+        let deep = presets::ALL.iter().find(|preset| preset.id == "gpt3-pipeline");
+        let scenario = deep.expect("the preset is there").scenario();
+        let simulation = sim_core::simulate(&scenario).expect("the preset has no errors");
+        let bubble = simulation.explain(Question::Bubble, None);
+        assert_eq!(difference(&bubble), Some("why.differs-from-ideal"));
+        assert_eq!(difference(&simulation.explain(Question::StepTime, None)), None);
+    }
 }

@@ -5,6 +5,7 @@ mod parts;
 
 use super::icon::{Icon, Shape};
 use crate::i18n::{fill, text};
+use crate::platform::document;
 use crate::state::use_store;
 use crate::state::values::in_words;
 use crate::state::verdict::first_question;
@@ -14,6 +15,9 @@ use parts::Parts;
 use sim_core::Simulation;
 use sim_core::explain::Question;
 use sim_core::quantity::Locale;
+
+/// The timeline among the charts.
+const TIMELINE: &str = "#charts .timeline";
 
 #[component]
 pub fn Why() -> impl IntoView {
@@ -62,6 +66,7 @@ pub fn Why() -> impl IntoView {
             };
             Some(shown.as_ref()?.trace.memory(class).peak_time())
         }));
+        document::reveal_first(TIMELINE);
     };
     view! {
         <section

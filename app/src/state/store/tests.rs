@@ -68,6 +68,39 @@ fn a_catalogue_models_number_can_be_replaced_and_given_back() {
         store.edit_model("model.layers", None);
         let shown = store.shown().get_untracked().expect("it can run");
         assert_eq!(shown.plan.model.layers, 12);
+        assert_eq!(store.latest("model"), "gpt2");
+    });
+}
+
+#[test]
+fn emptying_an_empty_box_changes_nothing() {
+    with_store(|store| {
+        store.edit_model("model.layers", None);
+        assert_eq!(store.latest("model"), "gpt2");
+        assert!(!store.can_undo());
+    });
+}
+
+#[test]
+fn undo_without_a_past_keeps_what_is_being_typed() {
+    with_store(|store| {
+        store.hold("strategy.tp", "two".to_owned());
+        store.undo();
+        assert_eq!(store.held_text("strategy.tp").as_deref(), Some("two"));
+    });
+}
+
+#[test]
+fn replacements_are_undone_one_by_one() {
+    with_store(|store| {
+        let first = store.scenario().get_untracked();
+        let named = |name: &str| Scenario { name: name.to_owned(), ..first.clone() };
+        store.replace(named("a"));
+        store.replace(named("b"));
+        store.undo();
+        assert_eq!(store.scenario().get_untracked(), named("a"));
+        store.undo();
+        assert_eq!(store.scenario().get_untracked(), first);
     });
 }
 

@@ -52,6 +52,7 @@ fn speaks(page: &mut Page, url: &str) -> Result<()> {
     page.click(&at("language-en"))?;
     page.wait_for_text(&at("verdict"), "Does not fit")?;
     page.wait_until("the document is English", "document.documentElement.lang === 'en'")?;
+    page.wait_until("the address leaves the language open", "location.search === ''")?;
     page.click(&at("language-zh-CN"))?;
     page.wait_for_text(&at("verdict"), "放不下")
 }

@@ -21,7 +21,8 @@ fn offers_a_fix(page: &mut Page, url: &str) -> Result<()> {
         "the verdict says that it fits",
         "document.querySelector('[data-fits]')?.dataset.fits === 'true'",
     )?;
-    Ok(())
+    page.wait_until("the keyboard is at the verdict", "document.activeElement.id === 'verdict'")?;
+    page.wait_for_text(&at("spoken"), "Fits")
 }
 
 fn zero_shrinks(page: &mut Page, url: &str) -> Result<()> {

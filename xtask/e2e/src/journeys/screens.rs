@@ -14,5 +14,12 @@ fn fits_a_phone(page: &mut Page, url: &str) -> Result<()> {
     let overflow = page.eval("document.documentElement.scrollWidth - innerWidth")?;
     ensure!(overflow.as_f64() <= Some(0.0), "the page is {overflow} px wider than the phone");
     page.click(&at("open-controls"))?;
-    page.wait_for(super::ZERO)
+    page.wait_for(super::ZERO)?;
+    page.wait_until("the keyboard is in the sheet", "document.activeElement.id === 'controls'")?;
+    page.press("Escape")?;
+    page.wait_until(
+        "the keyboard is back at the button that opened the sheet",
+        "document.activeElement.id === 'open-controls'",
+    )?;
+    Ok(())
 }
