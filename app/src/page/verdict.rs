@@ -48,8 +48,9 @@ pub fn VerdictLine() -> impl IntoView {
                 </h2>
                 <BasisBadge/>
             </div>
+            <Setup/>
             <Speed/>
-            <Show when=move || !fits.get() && !store.is_stale() fallback=|| view! { <Setup/> }>
+            <Show when=move || !fits.get() && !store.is_stale() fallback=|| view! { <Job/> }>
                 <FixRow fixes/>
             </Show>
         </div>
@@ -69,11 +70,16 @@ pub fn sentence(store: Store) -> String {
     }
 }
 
-/// `Fits — 71.2 of 79.3 GiB on the fullest GPU (8.1 free)`.
+/// `Fits — 71.2 of 79.3 GiB on the fullest GPU (8.1 free)`, or what it needs and what there is.
 fn in_words(locale: Locale, answer: Verdict, unit: Unit) -> String {
-    let (needs, capacity) = pair(answer.needs, answer.capacity, unit);
     let margin = Bytes::new(answer.free().get().abs());
-    let (margin, _) = pair(margin, answer.capacity, unit);
+    let (needs, capacity, margin) = if answer.fits {
+        let (needs, capacity) = pair(answer.needs, answer.capacity, unit);
+        (needs, capacity, pair(margin, answer.capacity, unit).0)
+    } else {
+        let full = |bytes| format_bytes(bytes, unit);
+        (full(answer.needs), full(answer.capacity), full(margin))
+    };
     let key = if answer.fits { "verdict.fits" } else { "verdict.does-not-fit" };
     fill(text(locale, key), &[("needs", needs), ("capacity", capacity), ("margin", margin)])
 }
@@ -151,22 +157,28 @@ pub fn basis_name(basis: Basis) -> &'static str {
     }
 }
 
-/// What was simulated: the machines and how the model is spread over them, then the job.
+/// What was simulated: the machines and how the model is spread over them.
 #[component]
 fn Setup() -> impl IntoView {
     let store = use_store();
-    let line = move |key: &'static str| {
-        let locale = store.locale.get();
-        store.shown().with(|shown| {
-            shown.as_ref().map(|shown| fill(text(locale, key), &setup(locale, &shown.plan)))
-        })
-    };
     view! {
-        <div class="fixes setup" data-testid="setup">
-            <p>{move || line("verdict.setup")}</p>
-            <p>{move || line("verdict.job")}</p>
-        </div>
+        <p class="verdict-setup" data-testid="setup">{move || line(store, "verdict.setup")}</p>
     }
+}
+
+/// The job, where no fixes are needed.
+#[component]
+fn Job() -> impl IntoView {
+    let store = use_store();
+    view! { <p class="fixes setup" data-testid="job">{move || line(store, "verdict.job")}</p> }
+}
+
+/// A line about what is shown.
+fn line(store: Store, key: &str) -> Option<String> {
+    let locale = store.locale.get();
+    store.shown().with(|shown| {
+        shown.as_ref().map(|shown| fill(text(locale, key), &setup(locale, &shown.plan)))
+    })
 }
 
 fn setup(locale: Locale, plan: &Plan) -> Vec<(&'static str, String)> {

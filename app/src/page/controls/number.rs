@@ -1,6 +1,7 @@
 //! Numbers: a slider over the usual values and a box for any.
 
 use super::row::{Row, help_id, input_id, reason_id};
+use crate::i18n::find;
 use crate::state::controls::{Control, neighbour, position};
 use crate::state::{Store, use_store};
 use leptos::ev;
@@ -73,7 +74,15 @@ pub fn StagesControl(control: &'static Control, stops: &'static [u64]) -> impl I
             store.edit(Edit::new(field, stop));
         }
     };
-    let name = move |stop: &Json| store.text(&format!("choice.{field}.{stop}"));
+    // A link may hold a value that is no stage: it stands for itself.
+    let name = move |stop: &Json| {
+        let words = find(store.locale.get(), &format!("choice.{field}.{stop}"));
+        words.map_or_else(|| stop.to_string(), str::to_owned)
+    };
+    let spoken = move || {
+        let stage = value.get();
+        format!("{stage}: {}", name(&stage))
+    };
     let ticks = stops
         .iter()
         .map(|&stop| {
@@ -98,7 +107,7 @@ pub fn StagesControl(control: &'static Control, stops: &'static [u64]) -> impl I
                 id=input_id(control)
                 data-control=control.short_name()
                 aria-describedby=format!("{} {}", help_id(control), reason_id(control))
-                aria-valuetext=move || name(&value.get())
+                aria-valuetext=spoken
                 min="0"
                 max=stops.len() - 1
                 step="1"
