@@ -78,7 +78,8 @@ fn in_words(locale: Locale, answer: Verdict, unit: Unit) -> String {
         (needs, capacity, pair(margin, answer.capacity, unit).0)
     } else {
         let full = |bytes| format_bytes(bytes, unit);
-        (full(answer.needs), full(answer.capacity), full(margin))
+        let (margin, _) = pair(margin, answer.needs, unit);
+        (full(answer.needs), full(answer.capacity), margin)
     };
     let key = if answer.fits { "verdict.fits" } else { "verdict.does-not-fit" };
     fill(text(locale, key), &[("needs", needs), ("capacity", capacity), ("margin", margin)])
