@@ -3,6 +3,7 @@
 pub use crate::hardware::Basis;
 use crate::issue::{Issue, IssueCode};
 use crate::scenario::{Scenario, ScenarioError};
+use crate::trace::Category;
 use serde::Serialize;
 
 /// The version of the report format.
@@ -99,6 +100,24 @@ pub struct Breakdown {
     pub transient: f64,
     pub runtime: f64,
     pub fragmentation: f64,
+}
+
+impl Breakdown {
+    /// GiB of one category.
+    pub const fn of(&self, category: Category) -> f64 {
+        match category {
+            Category::Weights => self.weights,
+            Category::Gradients => self.gradients,
+            Category::Optimizer => self.optimizer,
+            Category::Activations => self.activations,
+            Category::Recompute => self.recompute,
+            Category::Logits => self.logits,
+            Category::KvCache => self.kv_cache,
+            Category::Transient => self.transient,
+            Category::Runtime => self.runtime,
+            Category::Fragmentation => self.fragmentation,
+        }
+    }
 }
 
 /// Model states as the ZeRO paper counts them: what a rank keeps of weights, gradients and

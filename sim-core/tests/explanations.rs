@@ -3,7 +3,6 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use sim_core::explain::{Explanation, Question, Value};
-use sim_core::report::RankMemory;
 use sim_core::scenario::Scenario;
 use sim_core::trace::Category;
 use sim_core::{Simulation, presets, simulate};
@@ -44,7 +43,7 @@ fn memory_that_is_shown_is_what_the_report_says_and_its_parts_add_up() {
                 let question = Question::Memory { class, category };
                 let explanation = simulation.explain(question, None);
                 let shown = bytes(explanation.shown);
-                let reported = in_report(rank, category) * 1_073_741_824.0;
+                let reported = rank.breakdown.of(category) * 1_073_741_824.0;
                 assert!((shown - reported).abs() < 1.0, "{category:?}: {shown} {reported}");
                 if !matches!(category, Category::Runtime | Category::Fragmentation) {
                     let sum: f64 = explanation.parts.iter().map(|part| part.1).sum();
@@ -52,22 +51,6 @@ fn memory_that_is_shown_is_what_the_report_says_and_its_parts_add_up() {
                 }
             }
         }
-    }
-}
-
-fn in_report(rank: &RankMemory, category: Category) -> f64 {
-    let breakdown = &rank.breakdown;
-    match category {
-        Category::Weights => breakdown.weights,
-        Category::Gradients => breakdown.gradients,
-        Category::Optimizer => breakdown.optimizer,
-        Category::Activations => breakdown.activations,
-        Category::Recompute => breakdown.recompute,
-        Category::Logits => breakdown.logits,
-        Category::KvCache => breakdown.kv_cache,
-        Category::Transient => breakdown.transient,
-        Category::Runtime => breakdown.runtime,
-        Category::Fragmentation => breakdown.fragmentation,
     }
 }
 

@@ -243,21 +243,7 @@ fn class_peaks(trace: &Trace, memory: Option<&MemoryReport>) -> Vec<ClassPeak> {
 }
 
 fn amounts_of(breakdown: &Breakdown) -> Amounts {
-    Category::ALL.map(|category| {
-        let gib = match category {
-            Category::Weights => breakdown.weights,
-            Category::Gradients => breakdown.gradients,
-            Category::Optimizer => breakdown.optimizer,
-            Category::Activations => breakdown.activations,
-            Category::Recompute => breakdown.recompute,
-            Category::Logits => breakdown.logits,
-            Category::KvCache => breakdown.kv_cache,
-            Category::Transient => breakdown.transient,
-            Category::Runtime => breakdown.runtime,
-            Category::Fragmentation => breakdown.fragmentation,
-        };
-        Bytes::gib(gib).get()
-    })
+    Category::ALL.map(|category| Bytes::gib(breakdown.of(category)).get())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod builder;
 mod compiled;
 mod gradients;
+mod reduction;
 mod stage;
 mod step;
 

@@ -1,0 +1,139 @@
+//! Gradients and the optimizer step of a stage: where gradients are kept, when they are reduced, and
+//! what the step needs for itself.
+
+use super::builder::{Special, TraceBuilder};
+use super::compiled::CompiledStep;
+use super::stage::StageEmitter;
+use crate::engine::{Moment, TaskId};
+use crate::operators::{Collective, CollectiveKind};
+use crate::quantity::signed_bytes as signed;
+use crate::trace::{Category, Phase, TaskInfo};
+
+impl StageEmitter<'_> {
+    pub(super) fn reduces(&self, micro_batch: u32) -> bool {
+        self.plan.dp > 1
+            && (self.policy.every_micro_batch
+                || u64::from(micro_batch) + 1 == self.plan.micro_batches)
+    }
+
+    /// The newest task makes the gradients of `step`'s parameters.
+    pub(super) fn make_gradients(&mut self, builder: &mut TraceBuilder, step: &CompiledStep) {
+        let policy = self.policy;
+        let made = signed((step.parameters + step.shared_parameters) * step.gradient_size);
+        let pool = self.pool;
+        let mut temporary = |category, name| {
+            builder.change(pool, Moment::Start, category, name, made);
+            builder.change(pool, Moment::End, category, name, -made);
+        };
+        if policy.sharded {
+            // Copied into the bucket, or into the shard's buffer when there is one replica. That
+            // of a tied table waits for its second part.
+            let name = "unreduced-gradients";
+            let waiting =
+                step.parameters.saturating_sub(step.reduced_parameters) * step.gradient_size;
+            let joined = step.shared_parameters * step.gradient_size;
+            temporary(Category::Gradients, name);
+            let (waiting, joined) = (signed(waiting), signed(joined));
+            builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
+        } else if policy.preallocated {
+            // Kernels add to the buffer.
+        } else if self.gradients_exist || step.shared_parameters > 0 {
+            temporary(Category::Gradients, "micro-batch-gradients");
+            if !self.gradients_exist {
+                let kept = signed(step.parameters * policy.kept);
+                builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
+            }
+        } else {
+            if step.gradient_size != policy.kept {
+                temporary(Category::Gradients, "micro-batch-gradients");
+            }
+            let kept = signed(step.parameters * policy.kept);
+            builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
+        }
+    }
+
+    /// Sends the pending gradients into the data-parallel group.
+    pub(super) fn reduce(
+        &mut self,
+        builder: &mut TraceBuilder,
+        after: TaskId,
+        layer: u32,
+        micro_batch: u32,
+    ) -> Option<TaskId> {
+        let lane = self.lanes.data?;
+        if self.pending == 0 {
+            return None;
+        }
+        let bytes = self.pending * self.policy.wire;
+        let (kind, phase) = if self.plan.zero == 0 {
+            (CollectiveKind::AllReduce, Phase::AllReduce)
+        } else {
+            (CollectiveKind::ReduceScatter, Phase::ReduceScatter)
+        };
+        let cost = self.cost.data_collective(Collective { kind, bytes });
+        let special = Special { name: "reduce-gradients", phase, bytes: bytes as f64, cost };
+        let task = builder.special(lane, special, layer, micro_batch);
+        builder.graph.wait_for(after);
+        if self.policy.copies_bucket {
+            self.temporary(builder, "gradient-buckets", bytes);
+        }
+        self.pending = 0;
+        self.last_data = Some(task);
+        self.buckets = [self.buckets[1], Some(task)];
+        Some(task)
+    }
+
+    fn temporary(&self, builder: &mut TraceBuilder, name: &'static str, bytes: u64) {
+        let bytes = signed(bytes);
+        builder.change(self.pool, Moment::Start, Category::Transient, name, bytes);
+        builder.change(self.pool, Moment::End, Category::Transient, name, -bytes);
+    }
+
+    /// Allocates what backward needs as a whole: bucket buffers and the gradients' shard.
+    pub(super) fn begin_backward(&mut self) {
+        let buffers = self.policy.backward_buffers;
+        self.carried_allocations.push((Category::Transient, "gradient-buckets", buffers));
+        if self.policy.sharded && !self.gradients_exist {
+            self.gradients_exist = true;
+            let bytes = self.shard(self.parameters) * self.policy.kept;
+            self.carried_allocations.push((Category::Gradients, "gradients", bytes));
+        }
+    }
+
+    /// The optimizer step, and the gathering of new weights where optimizer states are sharded.
+    pub fn optimize(&mut self, builder: &mut TraceBuilder) {
+        let sharded = self.plan.zero >= 1;
+        let parameters = if sharded { self.shard(self.parameters) } else { self.parameters };
+        let (cost, bytes) = self.cost.optimizer_step(parameters);
+        let operation =
+            builder.tables.operation("optimizer-step", Phase::Optimizer, 0.0, bytes, cost);
+        self.carried_waits.extend(self.last_data);
+        self.carried_waits.extend(self.embedding_sum);
+        let at = (TaskInfo::NONE, TaskInfo::NONE);
+        let task = self.compute(builder, (operation, cost.time.get()), at);
+        self.optimizer = Some(task);
+        for (name, bytes) in self.cost.optimizer_temporaries(parameters) {
+            self.temporary(builder, name, bytes);
+        }
+        let states = self.cost.model_states(self.parameters);
+        if !self.keeps_gradients() {
+            let bytes = signed(states.gradients);
+            builder.change(self.pool, Moment::End, Category::Gradients, "gradients", -bytes);
+        }
+        let gathers_weights = self.plan.dp > 1 && (1..=2).contains(&self.plan.zero);
+        if gathers_weights {
+            let lane = self.lanes.data.expect("replicas have a data-parallel lane");
+            let bytes = self.parameters * self.policy.weights;
+            let kind = CollectiveKind::AllGather;
+            let cost = self.cost.data_collective(Collective { kind, bytes });
+            let special = Special {
+                name: "gather-weights",
+                phase: Phase::AllGather,
+                bytes: bytes as f64,
+                cost,
+            };
+            builder.special(lane, special, TaskInfo::NONE, TaskInfo::NONE);
+            builder.graph.wait_for(task);
+        }
+    }
+}
