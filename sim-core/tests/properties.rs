@@ -45,8 +45,14 @@ fn peak(simulation: &Simulation) -> f64 {
     simulation.report.memory.as_ref().expect("computed").per_rank[0].peak_allocated_gib
 }
 
+/// 128 of each property, or as many as `PROPTEST_CASES` says.
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(cases.unwrap_or(128))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(cases())]
 
     #[test]
     fn lanes_memory_and_reports_are_sound(scenario in scenarios()) {

@@ -29,9 +29,8 @@ impl StageEmitter<'_> {
             // Copied into the bucket, or into the shard's buffer when there is one replica. That
             // of a tied table waits for its second part.
             let name = "unreduced-gradients";
-            let waiting =
-                step.parameters.saturating_sub(step.reduced_parameters) * step.gradient_size;
-            let joined = step.shared_parameters * step.gradient_size;
+            let waiting = step.parameters.saturating_sub(step.reduced_parameters) * policy.weights;
+            let joined = step.shared_parameters * policy.weights;
             temporary(Category::Gradients, name);
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
