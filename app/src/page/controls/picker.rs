@@ -3,6 +3,7 @@
 use super::row::{help_id, input_id, reason_id};
 use crate::page::icon::{Icon, Shape};
 use crate::platform::document;
+use crate::platform::frame::after_paint;
 use crate::state::controls::Control;
 use crate::state::use_store;
 use leptos::ev;
@@ -90,6 +91,19 @@ pub fn Picker(
         open.set(false);
         query.set(String::new());
     };
+    // The list opens at what is chosen, so that Enter changes nothing.
+    let unfold = move || {
+        if open.get_untracked() {
+            return;
+        }
+        let chosen = name.get_untracked();
+        let at = choices.with_value(|choices| choices.iter().position(|c| c.is_called(&chosen)));
+        active.set(at.unwrap_or_default());
+        open.set(true);
+        if let Some(at) = at {
+            after_paint(move || document::reveal(&row_id(at)));
+        }
+    };
     let pick = move |i: usize| {
         let id = choices.with_value(|choices| choices[i].id);
         store.edit(Edit::new(field, id));
@@ -98,8 +112,10 @@ pub fn Picker(
     let step = move |by: isize| {
         let count = rows.with_untracked(Vec::len);
         if !open.get_untracked() {
-            open.set(true);
-        } else if count > 0 {
+            unfold();
+            return;
+        }
+        if count > 0 {
             active.update(|at| *at = at.saturating_add_signed(by).min(count - 1));
         }
         let at = active.get_untracked();
@@ -204,7 +220,7 @@ pub fn Picker(
                 aria-invalid=move || store.has_error(field).to_string()
                 placeholder=move || name.get()
                 prop:value=move || if open.get() { query.get() } else { name.get() }
-                on:mousedown=move |_| open.set(true)
+                on:mousedown=move |_| unfold()
                 on:input=typed
                 on:change=changed
                 on:keydown=keyed
