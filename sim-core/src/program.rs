@@ -6,7 +6,7 @@
 //! last saver has run, and a second gradient of a tensor is added to the first and freed.
 
 use crate::engine::Moment;
-use crate::operators::{Collective, CollectiveKind, GradientRule, Operator, Tape, TensorId, Work};
+use crate::operators::{Collective, GradientRule, Operator, Tape, TensorId, Work};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 use std::ops::Range;
@@ -451,14 +451,9 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
 }
 
 fn collective_step(name: &'static str, collective: Collective) -> Step {
-    let phase = match collective.kind {
-        CollectiveKind::AllReduce => Phase::AllReduce,
-        CollectiveKind::ReduceScatter => Phase::ReduceScatter,
-        CollectiveKind::AllGather => Phase::AllGather,
-    };
     Step {
         name,
-        phase,
+        phase: collective.kind.phase(),
         work: StepWork::Collective(collective),
         effects: Vec::new(),
         parameters: 0,

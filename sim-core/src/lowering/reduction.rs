@@ -1,7 +1,7 @@
 //! Gradients and the optimizer step of a stage: where gradients are kept, when they are reduced, and
 //! what the step needs for itself.
 
-use super::builder::{Special, TraceBuilder};
+use super::builder::TraceBuilder;
 use super::compiled::CompiledStep;
 use super::stage::StageEmitter;
 use crate::engine::{Moment, TaskId};
@@ -52,34 +52,24 @@ impl StageEmitter<'_> {
     }
 
     /// Sends the pending gradients into the data-parallel group.
-    pub(super) fn reduce(
-        &mut self,
-        builder: &mut TraceBuilder,
-        after: TaskId,
-        layer: u32,
-        micro_batch: u32,
-    ) -> Option<TaskId> {
-        let lane = self.lanes.data?;
+    pub(super) fn reduce(&mut self, builder: &mut TraceBuilder, after: TaskId, at: (u32, u32)) {
         if self.pending == 0 {
-            return None;
+            return;
         }
         let bytes = self.pending * self.policy.wire;
-        let (kind, phase) = if self.plan.zero == 0 {
-            (CollectiveKind::AllReduce, Phase::AllReduce)
+        let kind = if self.plan.zero == 0 {
+            CollectiveKind::AllReduce
         } else {
-            (CollectiveKind::ReduceScatter, Phase::ReduceScatter)
+            CollectiveKind::ReduceScatter
         };
-        let cost = self.cost.data_collective(Collective { kind, bytes });
-        let special = Special { name: "reduce-gradients", phase, bytes: bytes as f64, cost };
-        let task = builder.special(lane, special, layer, micro_batch);
+        let collective = Collective { kind, bytes };
+        let task = self.data_collective(builder, "reduce-gradients", collective, at);
         builder.graph.wait_for(after);
         if self.policy.copies_bucket {
             self.temporary(builder, "gradient-buckets", bytes);
         }
         self.pending = 0;
-        self.last_data = Some(task);
         self.buckets = [self.buckets[1], Some(task)];
-        Some(task)
     }
 
     fn temporary(&self, builder: &mut TraceBuilder, name: &'static str, bytes: u64) {
@@ -121,17 +111,9 @@ impl StageEmitter<'_> {
         }
         let gathers_weights = self.plan.dp > 1 && (1..=2).contains(&self.plan.zero);
         if gathers_weights {
-            let lane = self.lanes.data.expect("replicas have a data-parallel lane");
             let bytes = self.parameters * self.policy.weights;
-            let kind = CollectiveKind::AllGather;
-            let cost = self.cost.data_collective(Collective { kind, bytes });
-            let special = Special {
-                name: "gather-weights",
-                phase: Phase::AllGather,
-                bytes: bytes as f64,
-                cost,
-            };
-            builder.special(lane, special, TaskInfo::NONE, TaskInfo::NONE);
+            let collective = Collective { kind: CollectiveKind::AllGather, bytes };
+            self.data_collective(builder, "gather-weights", collective, at);
             builder.graph.wait_for(task);
         }
     }

@@ -8,7 +8,7 @@ use crate::engine::{Moment, PoolId, ResourceId, TaskId};
 use crate::operators::{Collective, CollectiveKind};
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
-use crate::trace::{Category, LaneKind, Phase, TaskInfo};
+use crate::trace::{Category, LaneKind, TaskInfo};
 
 /// A unit of a stage: which program, and which layer it is.
 #[derive(Clone, Copy, Debug)]
@@ -246,7 +246,7 @@ impl<'a> StageEmitter<'a> {
             if backward && self.reduces(at.1) {
                 self.pending += step.reduced_parameters;
                 if self.pending >= self.policy.bucket {
-                    self.reduce(builder, task, at.0, at.1);
+                    self.reduce(builder, task, at);
                     if self.policy.takes_turns {
                         self.carried_waits.extend(self.buckets[0]);
                     }
@@ -265,22 +265,34 @@ impl<'a> StageEmitter<'a> {
         micro_batch: u32,
         room: Option<TaskId>,
     ) -> TaskId {
-        let lane = self.lanes.data.expect("gathering needs replicas");
         let bytes = self.units[unit.unit].gathered_parameters * self.policy.weights;
-        let kind = CollectiveKind::AllGather;
-        let cost = self.cost.data_collective(Collective { kind, bytes });
-        let special = Special {
-            name: "gather-parameters",
-            phase: Phase::AllGather,
-            bytes: bytes as f64,
-            cost,
-        };
-        let task = builder.special(lane, special, unit.layer, micro_batch);
+        let collective = Collective { kind: CollectiveKind::AllGather, bytes };
+        let at = (unit.layer, micro_batch);
+        let task = self.data_collective(builder, "gather-parameters", collective, at);
         if let Some(room) = room {
             builder.graph.wait_for(room);
         }
         let bytes = signed(bytes);
         builder.change(self.pool, Moment::Start, Category::Transient, "gathered-parameters", bytes);
+        task
+    }
+
+    /// Adds a collective of the data-parallel group.
+    pub(super) fn data_collective(
+        &mut self,
+        builder: &mut TraceBuilder,
+        name: &'static str,
+        collective: Collective,
+        at: (u32, u32),
+    ) -> TaskId {
+        let lane = self.lanes.data.expect("data-parallel collectives need replicas");
+        let special = Special {
+            name,
+            phase: collective.kind.phase(),
+            bytes: collective.bytes as f64,
+            cost: self.cost.data_collective(collective),
+        };
+        let task = builder.special(lane, special, at.0, at.1);
         self.last_data = Some(task);
         task
     }
@@ -367,7 +379,7 @@ impl<'a> StageEmitter<'a> {
         self.begin_backward();
         let end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
         if self.reduces(micro_batch) {
-            self.reduce(builder, end, TaskInfo::NONE, micro_batch);
+            self.reduce(builder, end, (TaskInfo::NONE, micro_batch));
         }
         if self.policy.backward_buffers > 0 {
             // DeepSpeed synchronizes at the end of backward: the next one has buffers of its own.

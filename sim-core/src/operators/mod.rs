@@ -16,7 +16,7 @@ pub use context::{Context, Kernels};
 pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
 
-use crate::trace::Category;
+use crate::trace::{Category, Phase};
 use std::ops::Range;
 
 /// A tensor of a tape.
@@ -82,6 +82,17 @@ pub enum CollectiveKind {
     AllReduce,
     ReduceScatter,
     AllGather,
+}
+
+impl CollectiveKind {
+    /// The phase that its spans belong to.
+    pub const fn phase(self) -> Phase {
+        match self {
+            Self::AllReduce => Phase::AllReduce,
+            Self::ReduceScatter => Phase::ReduceScatter,
+            Self::AllGather => Phase::AllGather,
+        }
+    }
 }
 
 /// A collective with the size of the whole (gathered, unreduced) tensor.
