@@ -49,7 +49,9 @@ fn a_gpt_layer_saves_what_korthikanti_counts() {
     for (hidden, heads) in [(6144, 64), (12_288, 96), (20_480, 128), (25_600, 160)] {
         let (b, s, h, a) = (4.0, 2048.0, hidden as f64, heads as f64);
         let shape = gpt(hidden, heads);
-        let saved = |tp, sp| without_statistics(&layer_tape(&shape, &megatron(4, tp, sp)));
+        let saved = |tp, sp| {
+            without_statistics(&layer_tape(&shape, shape.layer_kind(0), &megatron(4, tp, sp)))
+        };
         // Equations 1, 2 and 4.
         let close =
             |got: f64, formula: f64| assert!((got - formula).abs() < 0.5, "{got} {formula}");
@@ -66,7 +68,7 @@ fn a_gpt_layer_saves_what_korthikanti_counts() {
 fn a_llama_2_7b_layer_keeps_186504_bytes_a_token() {
     let shape = &catalog::find("llama-2-7b").expect("in the catalogue").shape;
     let context = Context::new(1024, Precision::Bf16Pure);
-    let per_token = layer_tape(shape, &context).saved_bytes() / 1024;
+    let per_token = layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024;
     assert_eq!(per_token, 186_504);
     assert_eq!(per_token, 8 * 11_008 + 24 * 4096 + 136);
 }
@@ -76,7 +78,7 @@ fn a_llama_2_7b_layer_keeps_186504_bytes_a_token() {
 fn a_llama_3_8b_layer_keeps_200840_bytes_a_token() {
     let shape = &catalog::find("llama-3-8b").expect("in the catalogue").shape;
     let context = Context::new(1024, Precision::Bf16Pure);
-    assert_eq!(layer_tape(shape, &context).saved_bytes() / 1024, 200_840);
+    assert_eq!(layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024, 200_840);
 }
 
 /// Matrix products of forward are twice the parameters of the matrices, and attention's two
@@ -86,9 +88,12 @@ fn forward_flops_follow_from_the_matrices() {
     let shape = &catalog::find("llama-2-7b").expect("in the catalogue").shape;
     let context = Context::new(2048, Precision::Bf16Mixed);
     let tokens = 2048.0;
-    let matrices = 2.0 * tokens * shape.params().layer.matrices() as f64;
+    let matrices = 2.0 * tokens * shape.params().first_layer().matrices() as f64;
     let attention = 4.0 * 4096.0 * tokens * tokens / 2.0;
-    assert_eq!(layer_tape(shape, &context).forward_flops(), matrices + attention);
+    assert_eq!(
+        layer_tape(shape, shape.layer_kind(0), &context).forward_flops(),
+        matrices + attention
+    );
     let head = head_tape(shape, &context, Tied::No).forward_flops();
     assert_eq!(head, 2.0 * tokens * 4096.0 * 32_000.0);
 }

@@ -105,7 +105,7 @@ fn two_layers_are_gathered_at_a_time() {
     let mut scenario = preset("7b-on-8xa100");
     scenario.strategy.zero = 3;
     let simulation = simulate(&scenario).expect("computed");
-    let layer = 2.0 * simulation.plan.model.params().layer.total() as f64;
+    let layer = 2.0 * simulation.plan.model.params().first_layer().total() as f64;
     let mut fill = 0.0;
     let mut most = 0.0_f64;
     let labels =

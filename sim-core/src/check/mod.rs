@@ -59,6 +59,9 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     let mut issues = numbers::out_of_range(scenario);
     issues.extend(supported::not_supported(scenario));
     let model = model::resolve(scenario, &mut issues);
+    if let Some(model) = &model {
+        issues.extend(supported::model_not_supported(&model.shape));
+    }
     let machine = hardware::resolve(scenario, &mut issues);
     if issues.iter().any(|issue| issue.code == IssueCode::OutOfRange) {
         // Products of such numbers may not even be numbers.
@@ -88,7 +91,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     let plan = Plan {
         scenario: resolved,
         model_name: model.name,
-        stages: split_layers(model.shape.layers, degrees.pp),
+        stages: split_layers(model.shape.depth(), degrees.pp),
         model: model.shape,
         device: machine.device,
         devices_per_node: scenario.hardware.devices_per_node,

@@ -86,12 +86,12 @@ pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues:
                 .way_out(Edit::new("workload.sequence", shape.max_sequence)),
         );
     }
-    if strategy.pp > shape.layers {
+    if strategy.pp > shape.depth() {
         issues.push(
             Issue::new(IssueCode::PpExceedsLayers, "strategy.pp")
                 .with("pp", strategy.pp)
-                .with("layers", shape.layers)
-                .way_out(Edit::new("strategy.pp", shape.layers)),
+                .with("layers", shape.depth())
+                .way_out(Edit::new("strategy.pp", shape.depth())),
         );
     }
     if strategy.sequence_parallel && !workload.sequence.is_multiple_of(strategy.tp) {
@@ -139,12 +139,13 @@ fn widths_divide(shape: &ModelShape, tp: u64, issues: &mut Vec<Issue>) {
 /// What is worth knowing about a plan that can run.
 pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
     size_limits(plan, issues);
-    if !plan.model.layers.is_multiple_of(plan.pp) {
+    let depth = plan.model.depth();
+    if !depth.is_multiple_of(plan.pp) {
         issues.push(
             Issue::new(IssueCode::PpDoesNotDivideLayers, "strategy.pp")
                 .with("pp", plan.pp)
-                .with("layers", plan.model.layers)
-                .way_out(Edit::new("strategy.pp", nearest_divisor(plan.model.layers, plan.pp))),
+                .with("layers", depth)
+                .way_out(Edit::new("strategy.pp", nearest_divisor(depth, plan.pp))),
         );
     }
     let has_table = matches!(plan.model.positions, Positions::Learned { .. });
@@ -225,7 +226,7 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
         AttentionKernel::Flash => 0.0,
     };
     let bytes = 8.0 * tokens * (widths as f64 + model.vocab as f64 + scores);
-    let in_flight = plan.micro_batches as f64 * model.layers as f64;
+    let in_flight = plan.micro_batches as f64 * model.depth() as f64;
     if bytes > MAX_LAYER_BYTES || bytes * in_flight > MAX_BYTES {
         issues.push(
             Issue::new(IssueCode::TensorsTooLarge, "workload.sequence")
@@ -236,7 +237,7 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("workload.sequence", plan.model.max_sequence.min(2048))),
         );
     }
-    let each = OPERATIONS_PER_LAYER * (model.layers + 2 * plan.pp);
+    let each = OPERATIONS_PER_LAYER * (model.depth() + 2 * plan.pp);
     let operations = plan.micro_batches.saturating_mul(each);
     if operations > MAX_OPERATIONS {
         let most = MAX_OPERATIONS / each;

@@ -2,6 +2,7 @@
 
 use crate::issue::{Issue, IssueCode};
 use crate::memory::optimizer_states;
+use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
     Edit, Finetune, Framework, OffloadTarget, Scenario, ScheduleName, WorkloadKind,
@@ -10,6 +11,25 @@ use serde_json::json;
 
 /// Serving engines of the format.
 const ENGINES: [&str; 4] = ["vllm", "hf", "llama.cpp", "tensorrt-llm"];
+
+/// One issue for every part of a model whose operators are not written.
+pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
+    let parts = [
+        ("experts", shape.experts.is_some()),
+        ("latent-attention", shape.attention.latent.is_some()),
+        ("encoder-decoder", shape.architecture == Architecture::EncoderDecoder),
+        ("attention-sinks", shape.attention.sinks),
+    ];
+    parts
+        .into_iter()
+        .filter(|(_, present)| *present)
+        .map(|(part, _)| {
+            Issue::new(IssueCode::NotSupported, "model")
+                .with("value", part)
+                .way_out(Edit::new("model", "llama-2-7b"))
+        })
+        .collect()
+}
 
 /// One issue for every choice that is not simulated.
 pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {

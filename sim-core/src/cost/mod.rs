@@ -85,7 +85,7 @@ impl CostModel {
             embedding: topology.neighbour(0, (plan.pp - 1) * stride),
             states,
             implementation: plan.optimizer_implementation,
-            parameter_tensors: 12 * plan.model.layers.div_ceil(plan.pp),
+            parameter_tensors: 12 * plan.model.depth().div_ceil(plan.pp),
             device: plan.device,
             dp: plan.dp,
             zero: plan.zero,

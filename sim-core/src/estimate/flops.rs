@@ -1,5 +1,6 @@
 //! The operations that utilizations count.
 
+use crate::model::Stack;
 use crate::plan::Plan;
 use crate::scenario::Recompute;
 
@@ -15,23 +16,30 @@ pub struct StepFlops {
 
 /// Counts the operations of a step by the convention of PaLM (Chowdhery et al. 2022, Appendix B)
 /// and Korthikanti et al. 2022 (Appendix A): per token 6 for each parameter of a matrix product
-/// (2 forward, 4 backward) and 12·a·d·s a layer for attention, causal or not, with the window instead of s where it is
-/// shorter.
+/// (2 forward, 4 backward) and 12·a·d·s a layer for attention, causal or not, with the window instead
+/// of s where it is shorter. Of experts those count that a token is sent to.
 pub fn step_flops(plan: &Plan) -> StepFlops {
     let model = &plan.model;
     let attention = &model.attention;
-    let heads_width = (attention.heads * attention.head_dim) as f64;
-    let layer_matrices = model.params().layer.matrices() as f64;
+    let widths = (attention.heads * (attention.head_dim + attention.value_dim())) as f64;
     let head = if model.lm_head { (model.vocab * model.hidden) as f64 } else { 0.0 };
-    let visible = attention.sliding_window.map_or(plan.sequence, |w| w.min(plan.sequence));
-    let attention_forward = 4.0 * heads_width * visible as f64;
-    let layer_forward = 2.0 * layer_matrices + attention_forward;
-    let layers = model.layers as f64;
-    let forward = layers * layer_forward + 2.0 * head;
+    let idle = model.experts.map_or(0, |experts| experts.count - experts.active);
+    let (mut all_layers, mut all_attention) = (0.0, 0.0);
+    for group in model.params().groups {
+        let layers = group.layers as f64;
+        let visible = group.kind.window.map_or(plan.sequence, |window| window.min(plan.sequence));
+        let cross = if group.kind.stack == Stack::CrossDecoder { plan.sequence } else { 0 };
+        let attention_forward = 2.0 * widths * (visible + cross) as f64;
+        let idle = if group.kind.experts { idle * group.layer.experts.one_matrices } else { 0 };
+        let matrices = (group.layer.matrices() - idle) as f64;
+        all_attention += layers * attention_forward;
+        all_layers += layers * (2.0 * matrices + attention_forward);
+    }
+    let forward = all_layers + 2.0 * head;
     let again = match plan.recompute {
         Recompute::None => 0.0,
-        Recompute::Selective => layers * attention_forward,
-        Recompute::Full => layers * layer_forward,
+        Recompute::Selective => all_attention,
+        Recompute::Full => all_layers,
     };
     let tokens = plan.tokens_per_step() as f64;
     StepFlops { model: 3.0 * forward * tokens, hardware: (3.0 * forward + again) * tokens }

@@ -62,8 +62,15 @@ fn rank_memory(
 /// Parameters of a stage on one rank, before data-parallel sharding.
 pub fn stage_parameters(plan: &Plan, class: usize) -> u64 {
     let stage = plan.stages[class];
-    let params = plan.model.params_per_rank(plan.tp);
-    let mut count = stage.layers * params.layer.total();
+    let params = plan.model.params_per_rank(plan.tp, 1);
+    let layers = stage.first_layer..stage.first_layer + stage.layers;
+    let mut count: u64 = layers
+        .map(|layer| {
+            let kind = plan.model.layer_kind(layer);
+            params.groups.iter().find(|group| group.kind == kind)
+        })
+        .map(|group| group.expect("every layer is of a group").layer.total())
+        .sum();
     if stage.has_embedding {
         count += params.embedding.total();
     }

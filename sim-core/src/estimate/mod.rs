@@ -26,14 +26,14 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
     if !fits {
         issues.push(does_not_fit(&memory, fullest));
     }
-    let total = plan.model.total_params();
+    let (total, active) = (plan.model.total_params(), plan.model.active_params());
     Report {
         version: REPORT_VERSION,
         name: plan.scenario.name.clone(),
         fits,
         issues,
         scenario: Some(plan.scenario.clone()),
-        params: Some(ParamsReport { total, active: total }),
+        params: Some(ParamsReport { total, active }),
         memory: Some(memory),
         time: Some(time(plan, cost, trace)),
         assumptions: assumptions(plan, cost),

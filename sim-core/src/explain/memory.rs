@@ -89,10 +89,21 @@ fn model_state(
 fn activations(simulation: &Simulation, class: usize, shown: f64) -> Explanation {
     let plan = &simulation.plan;
     let context = plan.context();
-    let tape = layer_tape(&plan.model, &context);
-    let kept = derive(&tape, segment(plan, &tape).as_slice(), false).kept_bytes();
-    let per_token = kept as f64 / context.tokens() as f64;
-    let layers = plan.stages[class].layers;
+    let stage = plan.stages[class];
+    let layers = stage.layers;
+    let kept: i64 = plan
+        .model
+        .layer_groups()
+        .iter()
+        .map(|group| {
+            let tape = layer_tape(&plan.model, group.kind, &context);
+            let kept = derive(&tape, segment(plan, &tape).as_slice(), false).kept_bytes();
+            let of_kind = |layer: &u64| plan.model.layer_kind(*layer) == group.kind;
+            let count = (stage.first_layer..stage.first_layer + layers).filter(of_kind).count();
+            kept * count as i64
+        })
+        .sum();
+    let per_token = kept as f64 / (layers * context.tokens()) as f64;
     let in_flight = match plan.schedule {
         ScheduleName::Gpipe => plan.micro_batches,
         _ => plan.micro_batches.min(plan.pp - class as u64),

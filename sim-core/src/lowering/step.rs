@@ -5,6 +5,7 @@ use super::compiled::Unit;
 use super::stage::{StageEmitter, UnitRef};
 use crate::cost::CostModel;
 use crate::engine::{Moment, TaskId};
+use crate::model::LayerGroup;
 use crate::operators::{Tape, embedding_tape, head_tape, layer_tape};
 use crate::plan::Plan;
 use crate::program::derive;
@@ -15,13 +16,20 @@ use crate::trace::{Category, Phase, TaskInfo, Trace};
 use std::ops::Range;
 
 const EMBEDDING: usize = 0;
-const LAYER: usize = 1;
-const HEAD: usize = 2;
+const HEAD: usize = 1;
+/// The first kind of layers; others follow.
+const LAYERS: usize = 2;
 
 /// Simulates one optimizer step of a plan.
 pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
     let mut builder = TraceBuilder::with_capacity(1 << 12);
-    let units = compile_units(plan, cost, &mut builder);
+    let groups = plan.model.layer_groups();
+    let units = compile_units(plan, &groups, cost, &mut builder);
+    let unit_of = |layer: u64| {
+        let kind = plan.model.layer_kind(layer);
+        let group = groups.iter().position(|group| group.kind == kind);
+        LAYERS + group.expect("every layer is of a group")
+    };
     let mut stages: Vec<StageEmitter<'_>> = plan
         .stages
         .iter()
@@ -31,8 +39,10 @@ pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
             if stage.has_embedding {
                 order.push(UnitRef { unit: EMBEDDING, layer: TaskInfo::NONE });
             }
-            order.extend((stage.first_layer..stage.first_layer + stage.layers).map(|layer| {
-                UnitRef { unit: LAYER, layer: u32::try_from(layer).expect("layers are few") }
+            let layers = stage.first_layer..stage.first_layer + stage.layers;
+            order.extend(layers.map(|layer| UnitRef {
+                unit: unit_of(layer),
+                layer: u32::try_from(layer).expect("layers are few"),
             }));
             if stage.has_head {
                 order.push(UnitRef { unit: HEAD, layer: TaskInfo::NONE });
@@ -52,21 +62,26 @@ pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
     builder.finish(seeds)
 }
 
-/// The programs of the embedding, a layer and the head, priced.
-fn compile_units(plan: &Plan, cost: &CostModel, builder: &mut TraceBuilder) -> Vec<Unit> {
+/// The programs of the embedding, the head and a layer of each kind, priced.
+fn compile_units(
+    plan: &Plan,
+    groups: &[LayerGroup],
+    cost: &CostModel,
+    builder: &mut TraceBuilder,
+) -> Vec<Unit> {
     let (shape, context) = (&plan.model, plan.context());
     let early = context.kernels.recompute_stops_early;
-    let tapes = [
+    let ends = [
         (embedding_tape(shape, &context, plan.tied()), false),
-        (layer_tape(shape, &context), true),
         (head_tape(shape, &context, plan.tied()), false),
     ];
-    tapes
-        .iter()
+    let layers = groups.iter().map(|group| (layer_tape(shape, group.kind, &context), true));
+    ends.into_iter()
+        .chain(layers)
         .map(|(tape, is_layer)| {
-            let segment = if *is_layer { segment(plan, tape) } else { None };
-            let program = derive(tape, segment.as_slice(), early);
-            Unit::compile(&program, tape, cost, &mut builder.tables)
+            let segment = if is_layer { segment(plan, &tape) } else { None };
+            let program = derive(&tape, segment.as_slice(), early);
+            Unit::compile(&program, &tape, cost, &mut builder.tables)
         })
         .collect()
 }

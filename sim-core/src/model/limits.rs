@@ -2,7 +2,7 @@
 //!
 //! Within them 16 bytes for every parameter still fit into `u64`, so nothing downstream overflows.
 
-use super::shape::{ModelShape, Positions};
+use super::shape::{LatentAttention, ModelShape, Positions};
 
 /// An inclusive range of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,16 @@ pub const HEAD_DIM: CountRange = range(1, 65_536);
 pub const ATTENTION_WIDTH: CountRange = range(1, 2_097_152);
 /// Inner width of the MLP, channels.
 pub const FFN: CountRange = range(1, 2_097_152);
+/// Routed experts of a layer.
+pub const EXPERTS: CountRange = range(1, 65_536);
+/// `experts.count · experts.ffn`, channels: as wide as the widest MLP.
+pub const EXPERTS_WIDTH: CountRange = FFN;
+/// Inner width of the shared experts.
+pub const SHARED_FFN: CountRange = range(0, 2_097_152);
+/// Ranks and head widths of latent attention, channels.
+pub const LATENT: CountRange = range(1, 65_536);
+/// Buckets of relative positions.
+pub const BUCKETS: CountRange = range(1, 65_536);
 /// Rows of the token table.
 pub const VOCAB: CountRange = range(1, 16_777_216);
 /// Longest context, tokens.
@@ -66,6 +76,7 @@ pub fn violations(shape: &ModelShape) -> Vec<Violation> {
         }
     };
     check("layers", shape.layers, LAYERS);
+    check("encoder_layers", shape.encoder_layers, range(0, LAYERS.max));
     check("hidden", shape.hidden, HIDDEN);
     check("attention.heads", attention.heads, HEADS);
     check("attention.kv_heads", attention.kv_heads, kv_range);
@@ -73,12 +84,36 @@ pub fn violations(shape: &ModelShape) -> Vec<Violation> {
     let width = attention.heads.saturating_mul(attention.head_dim);
     check("attention.heads × head_dim", width, ATTENTION_WIDTH);
     if let Some(window) = attention.sliding_window {
-        check("attention.sliding_window", window, MAX_SEQUENCE);
+        check("attention.sliding_window", window.tokens, MAX_SEQUENCE);
+        check("attention.full_every", window.full_every.unwrap_or(1), LAYERS);
+    }
+    if let Some(latent) = attention.latent {
+        let LatentAttention { query_rank, kv_rank, nope_dim, rope_dim, value_dim } = latent;
+        check("attention.query_rank", query_rank.unwrap_or(1), LATENT);
+        check("attention.kv_rank", kv_rank, LATENT);
+        check("attention.nope_dim", nope_dim, LATENT);
+        check("attention.rope_dim", rope_dim, LATENT);
+        check("attention.value_dim", value_dim, LATENT);
+        let width = attention.heads.saturating_mul(value_dim.saturating_add(nope_dim));
+        check("attention.heads × value_dim", width, ATTENTION_WIDTH);
     }
     check("mlp.ffn", shape.mlp.ffn, FFN);
+    if let Some(experts) = shape.experts {
+        check("experts.count", experts.count, EXPERTS);
+        check("experts.active", experts.active, range(1, experts.count.max(1)));
+        check("experts.ffn", experts.ffn, FFN);
+        let width = experts.count.saturating_mul(experts.ffn);
+        check("experts.count × ffn", width, EXPERTS_WIDTH);
+        check("experts.shared_ffn", experts.shared_ffn, SHARED_FFN);
+        check("experts.first_dense", experts.first_dense, range(0, LAYERS.max));
+        check("experts.every", experts.every, LAYERS);
+    }
     check("vocab", shape.vocab, VOCAB);
     if let Positions::Learned { rows } = shape.positions {
         check("positions.rows", rows, POSITION_ROWS);
+    }
+    if let Positions::Relative { buckets } = shape.positions {
+        check("positions.buckets", buckets, BUCKETS);
     }
     check("token_types", shape.token_types, TOKEN_TYPES);
     check("max_sequence", shape.max_sequence, MAX_SEQUENCE);

@@ -8,7 +8,8 @@ pub mod shape;
 pub mod suggest;
 
 pub use catalog::ModelEntry;
-pub use params::{EmbeddingParams, LayerParams, ModelParams};
+pub use params::{EmbeddingParams, ExpertParams, GroupParams, LayerParams, ModelParams};
 pub use shape::{
-    Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
+    Activation, Architecture, Attention, Experts, LatentAttention, LayerGroup, LayerKind, Mlp,
+    ModelShape, NormKind, NormPlacement, Positions, SlidingWindow, Stack,
 };

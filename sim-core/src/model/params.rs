@@ -10,12 +10,13 @@
 //! | a, k, d | `attention.heads`, `attention.kv_heads`, `attention.head_dim` |
 //! | F | `mlp.ffn` |
 //! | V | `vocab` |
+//! | E, f, S | `experts.count`, `experts.ffn`, `experts.shared_ffn` |
 //! | n | parameters of one norm: H for RMS, 2H for a layer norm |
-//! | t | tensor-parallel ranks |
+//! | t, e | tensor-parallel and expert-parallel ranks |
 //!
 //! The shape must be within [`crate::model::limits`]: then no product overflows `u64`.
 
-use super::shape::{ModelShape, NormKind, Positions};
+use super::shape::{LayerKind, ModelShape, NormKind, NormPlacement, Positions, Stack};
 
 /// Parameters around the token embedding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,14 +41,20 @@ impl EmbeddingParams {
 /// Parameters of one transformer layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerParams {
-    /// Query projection `[H, a·d]`.
+    /// Query projection `[H, a·d]`, or `[rank, a·d]` behind a low-rank one.
     pub query: u64,
-    /// Key projection `[H, k·d]`.
+    /// Key projection `[H, k·d]`, or `[rank, a·nope]`.
     pub key: u64,
-    /// Value projection `[H, k·d]`.
+    /// Value projection `[H, k·d]`, or `[rank, a·value]`.
     pub value: u64,
     /// Output projection `[a·d, H]`.
     pub output: u64,
+    /// Projection of the queries to their rank, 0 without one.
+    pub query_down: u64,
+    /// Projection of keys and values to the latent `[H, rank + rope]`, 0 without one.
+    pub kv_down: u64,
+    /// RMS norms over the ranks of the latent projections.
+    pub latent_norms: u64,
     /// Bias `[a·d]` of the query projection.
     pub query_bias: u64,
     /// Bias `[k·d]` of the key projection.
@@ -58,7 +65,11 @@ pub struct LayerParams {
     pub output_bias: u64,
     /// RMS norms of queries and keys, `[d]` each.
     pub query_key_norm: u64,
-    /// Gate projection `[H, F]`, 0 where the MLP is not gated.
+    /// Attention sinks `[a]`.
+    pub sinks: u64,
+    /// The four projections of attention to an encoder's output.
+    pub cross_attention: u64,
+    /// Gate projection `[H, F]`, 0 where the MLP is not gated or the layer has experts.
     pub gate: u64,
     /// Up projection `[H, F]`.
     pub up: u64,
@@ -70,14 +81,53 @@ pub struct LayerParams {
     pub up_bias: u64,
     /// Bias `[H]` of the down projection.
     pub down_bias: u64,
-    /// The two norms of the layer, 2n.
+    pub experts: ExpertParams,
+    /// The norms over the stream: two, three with cross-attention, four where blocks are normed on
+    /// both sides; n each.
     pub norms: u64,
 }
 
+/// Parameters of a layer's mixture of experts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExpertParams {
+    /// Router `[H, E]`.
+    pub router: u64,
+    /// The router's bias `[E]`.
+    pub router_bias: u64,
+    /// Matrices of one routed expert.
+    pub one_matrices: u64,
+    /// Biases of one routed expert.
+    pub one_biases: u64,
+    /// Routed experts on this rank.
+    pub count: u64,
+    /// Matrices of the shared experts together.
+    pub shared: u64,
+    /// The gate of the shared experts.
+    pub shared_gate: u64,
+}
+
+impl ExpertParams {
+    /// All routed experts: what expert parallelism spreads.
+    pub const fn routed(&self) -> u64 {
+        self.count * (self.one_matrices + self.one_biases)
+    }
+
+    /// Router and shared experts: what every rank has.
+    pub const fn common(&self) -> u64 {
+        self.router + self.router_bias + self.shared + self.shared_gate
+    }
+}
+
 impl LayerParams {
-    /// Weights of the four attention projections.
+    /// Weights of the attention projections.
     pub const fn attention_matrices(&self) -> u64 {
-        self.query + self.key + self.value + self.output
+        self.query
+            + self.key
+            + self.value
+            + self.output
+            + self.query_down
+            + self.kv_down
+            + self.cross_attention
     }
 
     /// Biases of the four attention projections.
@@ -85,14 +135,26 @@ impl LayerParams {
         self.query_bias + self.key_bias + self.value_bias + self.output_bias
     }
 
-    /// Weights of the MLP's projections.
+    /// Weights of the MLP's projections, those of all experts and of their router included.
     pub const fn mlp_matrices(&self) -> u64 {
-        self.gate + self.up + self.down
+        let experts = &self.experts;
+        self.gate
+            + self.up
+            + self.down
+            + experts.router
+            + experts.count * experts.one_matrices
+            + experts.shared
+            + experts.shared_gate
     }
 
     /// Biases of the MLP's projections.
     pub const fn mlp_biases(&self) -> u64 {
-        self.gate_bias + self.up_bias + self.down_bias
+        let experts = &self.experts;
+        self.gate_bias
+            + self.up_bias
+            + self.down_bias
+            + experts.router_bias
+            + experts.count * experts.one_biases
     }
 
     /// All weights that a GEMM multiplies by: what most quantization formats pack.
@@ -106,17 +168,36 @@ impl LayerParams {
             + self.attention_biases()
             + self.mlp_biases()
             + self.query_key_norm
+            + self.latent_norms
+            + self.sinks
             + self.norms
+    }
+
+    /// Everything in the layer but its routed experts.
+    pub const fn total_without_routed(&self) -> u64 {
+        self.total() - self.experts.routed()
     }
 }
 
+/// Layers of one kind with the parameters of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupParams {
+    pub kind: LayerKind,
+    pub layers: u64,
+    /// Of one layer.
+    pub layer: LayerParams,
+}
+
 /// Parameters of a whole model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelParams {
     pub embedding: EmbeddingParams,
-    /// One layer; all layers of a dense model are alike.
-    pub layer: LayerParams,
-    pub layers: u64,
+    /// In the order in which kinds first occur.
+    pub groups: Vec<GroupParams>,
+    /// Tables of relative positions, all stacks.
+    pub relative_bias: u64,
+    /// Norm after the encoder of an encoder-decoder, or 0.
+    pub encoder_norm: u64,
     /// Norm after the last layer, or 0.
     pub final_norm: u64,
     /// Output projection `[H, V]`; 0 where it is the token table, or absent.
@@ -126,13 +207,33 @@ pub struct ModelParams {
 }
 
 impl ModelParams {
-    /// Embedding + L · layer + final norm + head + pooler.
-    pub const fn total(&self) -> u64 {
+    /// One layer of the first kind: the only one of most dense models.
+    ///
+    /// # Panics
+    /// Without layers.
+    pub fn first_layer(&self) -> LayerParams {
+        self.groups[0].layer
+    }
+
+    /// All layers.
+    pub fn layers_total(&self) -> u64 {
+        self.groups.iter().map(|group| group.layers * group.layer.total()).sum()
+    }
+
+    /// Embedding + layers + norms + head + pooler.
+    pub fn total(&self) -> u64 {
         self.embedding.total()
-            + self.layers * self.layer.total()
+            + self.layers_total()
+            + self.relative_bias
+            + self.encoder_norm
             + self.final_norm
             + self.lm_head
             + self.pooler
+    }
+
+    /// All routed experts.
+    pub fn routed(&self) -> u64 {
+        self.groups.iter().map(|group| group.layers * group.layer.experts.routed()).sum()
     }
 }
 
@@ -154,12 +255,12 @@ impl ModelShape {
     /// ```
     /// let llama = &sim_core::model::catalog::find("llama-2-7b").expect("listed").shape;
     /// let params = llama.params();
-    /// assert_eq!(params.layer.total(), 202_383_360);
+    /// assert_eq!(params.first_layer().total(), 202_383_360);
     /// assert_eq!(params.lm_head, 131_072_000);
     /// assert_eq!(params.total(), 6_738_415_616);
     /// ```
     pub fn params(&self) -> ModelParams {
-        self.params_per_rank(1)
+        self.params_per_rank(1, 1)
     }
 
     /// The exact parameter count of the whole model.
@@ -173,19 +274,49 @@ impl ModelShape {
         self.params().total()
     }
 
-    /// What one of `tensor_parallel` ranks holds of the whole model.
+    /// Parameters that one token passes through: all but the routed experts that it is not sent to.
     ///
-    /// `tensor_parallel` is taken as at least 1.
+    /// ```
+    /// let mixtral = &sim_core::model::catalog::find("mixtral-8x7b").expect("listed").shape;
+    /// assert_eq!(mixtral.active_params(), 12_879_925_248);
+    /// ```
+    pub fn active_params(&self) -> u64 {
+        let active = self.experts.map_or(0, |experts| experts.active.min(experts.count));
+        let params = self.params();
+        let idle = params.groups.iter().filter(|group| group.kind.experts).map(|group| {
+            let one = group.layer.experts.one_matrices + group.layer.experts.one_biases;
+            group.layers * (group.layer.experts.count - active) * one
+        });
+        params.total() - idle.sum::<u64>()
+    }
+
+    /// What a rank holds of the whole model with `tp` tensor-parallel and `ep` expert-parallel ranks.
+    ///
+    /// Both are taken as at least 1.
     /// See [`ModelShape::layer_params_per_rank`] and [`ModelShape::embedding_params_per_rank`];
     /// the head splits by vocabulary rows (⌈V/t⌉·H), the final norm and the pooler are replicated.
     /// Where something does not divide, the count is that of the fullest rank.
-    pub fn params_per_rank(&self, tensor_parallel: u64) -> ModelParams {
-        let tp = tensor_parallel.max(1);
+    pub fn params_per_rank(&self, tp: u64, ep: u64) -> ModelParams {
+        let tp = tp.max(1);
         let own_head = self.lm_head && !self.tied_embeddings;
+        let groups = self.layer_groups();
+        let stacks = if self.encoder_layers > 0 { 2 } else { 1 };
+        let relative_bias = match self.positions {
+            Positions::Relative { buckets } => stacks * buckets * self.attention.heads.div_ceil(tp),
+            Positions::Rope | Positions::Alibi | Positions::Learned { .. } => 0,
+        };
         ModelParams {
             embedding: self.embedding_params_per_rank(tp),
-            layer: self.layer_params_per_rank(tp),
-            layers: self.layers,
+            groups: groups
+                .into_iter()
+                .map(|group| GroupParams {
+                    kind: group.kind,
+                    layers: group.layers,
+                    layer: self.layer_params_per_rank(group.kind, tp, ep),
+                })
+                .collect(),
+            relative_bias,
+            encoder_norm: if self.encoder_layers > 0 { self.norm_params() } else { 0 },
             final_norm: if self.final_norm { self.norm_params() } else { 0 },
             lm_head: if own_head { self.vocab.div_ceil(tp) * self.hidden } else { 0 },
             pooler: if self.pooler { self.hidden * self.hidden + self.hidden } else { 0 },
@@ -207,7 +338,7 @@ impl ModelShape {
         let tp = tensor_parallel.max(1);
         let rows = match self.positions {
             Positions::Learned { rows } => rows,
-            Positions::Rope | Positions::Alibi => 0,
+            Positions::Rope | Positions::Alibi | Positions::Relative { .. } => 0,
         };
         EmbeddingParams {
             token: self.vocab.div_ceil(tp) * self.hidden,
@@ -217,50 +348,110 @@ impl ModelShape {
         }
     }
 
-    /// What one of `tensor_parallel` ranks holds of a layer, t ≥ 1.
+    /// What a rank holds of a layer with `tp` tensor-parallel and `ep` expert-parallel ranks.
     ///
     /// Query, key, value, gate and up split by columns (their biases with them), output and down by
     /// rows (their biases `[H]` stay whole on every rank); attention splits by whole heads, so with
-    /// k < t every rank keeps one key-value head and copies exist. Norms are replicated.
-    /// Source: Shoeybi et al. 2019, §3; Korthikanti et al. 2022, §4.
+    /// k < t every rank keeps one key-value head and copies exist. Norms, low-rank projections to
+    /// the latent and routers are replicated; experts split over both kinds of ranks.
+    /// Source: Shoeybi et al. 2019, §3; Korthikanti et al. 2022, §4; DeepSeek-AI 2024, §2.1.
     ///
     /// By hand, Llama 3 8B (H = 4096, a = 32, k = 8, d = 128, F = 14336) over t = 16:
     /// 2 query heads, 1 key-value head (each stored twice), 896 MLP channels.
     ///
     /// ```
     /// let llama = &sim_core::model::catalog::find("llama-3-8b").expect("listed").shape;
-    /// let rank = llama.layer_params_per_rank(16);
+    /// let rank = llama.layer_params_per_rank(llama.layer_kind(0), 16, 1);
     /// assert_eq!(rank.query, 4096 * 256);
     /// assert_eq!(rank.key, 4096 * 128);
     /// assert_eq!(rank.gate, 4096 * 896);
     /// assert_eq!(rank.norms, 2 * 4096);
     /// ```
-    pub fn layer_params_per_rank(&self, tensor_parallel: u64) -> LayerParams {
-        let tp = tensor_parallel.max(1);
-        let hidden = self.hidden;
-        let query_width = self.attention.heads.div_ceil(tp) * self.attention.head_dim;
-        let kv_width = self.attention.kv_heads.div_ceil(tp) * self.attention.head_dim;
-        let ffn = self.mlp.ffn.div_ceil(tp);
-        let gate_width = if self.mlp.gated { ffn } else { 0 };
-        let with_qkv_bias = u64::from(self.attention.qkv_bias);
-        let with_mlp_bias = u64::from(self.mlp.bias);
-        LayerParams {
+    pub fn layer_params_per_rank(&self, kind: LayerKind, tp: u64, ep: u64) -> LayerParams {
+        let tp = tp.max(1);
+        let mut layer = self.attention_params(tp);
+        if kind.experts {
+            layer.experts = self.expert_params(tp, ep);
+        } else {
+            let mlp = self.mlp_params(self.mlp.ffn.div_ceil(tp));
+            layer.gate = mlp.gate;
+            layer.up = mlp.up;
+            layer.down = mlp.down;
+            layer.gate_bias = mlp.gate_bias;
+            layer.up_bias = mlp.up_bias;
+            layer.down_bias = mlp.down_bias;
+        }
+        let mut norms = if self.norm_placement == NormPlacement::Sandwich { 4 } else { 2 };
+        if kind.stack == Stack::CrossDecoder {
+            layer.cross_attention = layer.query + layer.key + layer.value + layer.output;
+            norms += 1;
+        }
+        layer.norms = norms * self.norm_params();
+        layer
+    }
+
+    /// Attention on one of `tp` ranks.
+    fn attention_params(&self, tp: u64) -> LayerParams {
+        let (hidden, attention) = (self.hidden, &self.attention);
+        let heads = attention.heads.div_ceil(tp);
+        let query_width = heads * attention.head_dim;
+        let kv_width = attention.kv_heads.div_ceil(tp) * attention.head_dim;
+        let with_qkv_bias = u64::from(attention.qkv_bias);
+        let mut layer = LayerParams {
             query: hidden * query_width,
             key: hidden * kv_width,
             value: hidden * kv_width,
-            output: query_width * hidden,
+            output: heads * attention.value_dim() * hidden,
             query_bias: with_qkv_bias * query_width,
             key_bias: with_qkv_bias * kv_width,
             value_bias: with_qkv_bias * kv_width,
-            output_bias: u64::from(self.attention.output_bias) * hidden,
-            query_key_norm: u64::from(self.attention.qk_norm) * 2 * self.attention.head_dim,
-            gate: hidden * gate_width,
-            up: hidden * ffn,
-            down: ffn * hidden,
-            gate_bias: with_mlp_bias * gate_width,
-            up_bias: with_mlp_bias * ffn,
-            down_bias: with_mlp_bias * hidden,
-            norms: 2 * self.norm_params(),
+            output_bias: u64::from(attention.output_bias) * hidden,
+            query_key_norm: u64::from(attention.qk_norm) * 2 * attention.head_dim,
+            sinks: u64::from(attention.sinks) * heads,
+            ..LayerParams::default()
+        };
+        if let Some(latent) = attention.latent {
+            layer.key = latent.kv_rank * heads * latent.nope_dim;
+            layer.value = latent.kv_rank * heads * latent.value_dim;
+            layer.kv_down = hidden * (latent.kv_rank + latent.rope_dim);
+            layer.latent_norms = latent.kv_rank;
+            (layer.query_bias, layer.key_bias, layer.value_bias) = (0, 0, 0);
+            if let Some(rank) = latent.query_rank {
+                layer.query_down = hidden * rank;
+                layer.query = rank * query_width;
+                layer.latent_norms += rank;
+            }
+        }
+        layer
+    }
+
+    /// One feed-forward block with an inner width of `ffn` on this rank.
+    fn mlp_params(&self, ffn: u64) -> LayerParams {
+        let gate_width = if self.mlp.gated { ffn } else { 0 };
+        let with_bias = u64::from(self.mlp.bias);
+        LayerParams {
+            gate: self.hidden * gate_width,
+            up: self.hidden * ffn,
+            down: ffn * self.hidden,
+            gate_bias: with_bias * gate_width,
+            up_bias: with_bias * ffn,
+            down_bias: with_bias * self.hidden,
+            ..LayerParams::default()
+        }
+    }
+
+    /// The experts on one of `tp` tensor-parallel and `ep` expert-parallel ranks.
+    fn expert_params(&self, tp: u64, ep: u64) -> ExpertParams {
+        let Some(experts) = self.experts else { return ExpertParams::default() };
+        let one = self.mlp_params(experts.ffn.div_ceil(tp));
+        ExpertParams {
+            router: self.hidden * experts.count,
+            router_bias: u64::from(experts.router_bias) * experts.count,
+            one_matrices: one.mlp_matrices(),
+            one_biases: one.mlp_biases(),
+            count: experts.count.div_ceil(ep.max(1)),
+            shared: self.mlp_params(experts.shared_ffn.div_ceil(tp)).mlp_matrices(),
+            shared_gate: u64::from(experts.shared_gate) * self.hidden,
         }
     }
 }
@@ -275,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_gpt_layer_is_twelve_h_squared_and_thirteen_h() {
-        let layer = shape("gpt2").params().layer;
+        let layer = shape("gpt2").params().first_layer();
         assert_eq!(layer.matrices(), 12 * 768 * 768);
         assert_eq!(layer.total(), 12 * 768 * 768 + 13 * 768);
         assert_eq!(layer.gate, 0);
@@ -293,9 +484,9 @@ mod tests {
     #[test]
     fn ranks_sum_to_the_whole_where_everything_divides() {
         let llama = shape("llama-2-7b");
-        let whole = llama.params().layer;
+        let whole = llama.params().first_layer();
         for tp in [1, 2, 4, 8, 16, 32] {
-            let rank = llama.layer_params_per_rank(tp);
+            let rank = llama.layer_params_per_rank(llama.layer_kind(0), tp, 1);
             assert_eq!(rank.matrices() * tp, whole.matrices());
             assert_eq!(rank.norms, whole.norms);
         }
@@ -303,7 +494,8 @@ mod tests {
 
     #[test]
     fn row_parallel_biases_stay_whole_and_column_parallel_biases_split() {
-        let rank = shape("gpt3-175b").layer_params_per_rank(8);
+        let gpt3 = shape("gpt3-175b");
+        let rank = gpt3.layer_params_per_rank(gpt3.layer_kind(0), 8, 1);
         assert_eq!(rank.query_bias, 12_288 / 8);
         assert_eq!(rank.up_bias, 49_152 / 8);
         assert_eq!(rank.output_bias, 12_288);
@@ -315,7 +507,7 @@ mod tests {
         for entry in catalog::MODELS {
             let mut last = u64::MAX;
             for tp in 1..=128 {
-                let now = entry.shape.params_per_rank(tp).total();
+                let now = entry.shape.params_per_rank(tp, 1).total();
                 assert!(now <= last, "{} at tp {tp}", entry.id);
                 last = now;
             }
@@ -335,6 +527,18 @@ mod tests {
         largest.vocab = limits::VOCAB.max;
         largest.max_sequence = limits::MAX_SEQUENCE.max;
         largest.positions = super::Positions::Learned { rows: limits::POSITION_ROWS.max };
+        largest.experts = Some(super::super::Experts {
+            count: 1024,
+            active: 8,
+            ffn: limits::EXPERTS_WIDTH.max / 1024,
+            shared_ffn: limits::SHARED_FFN.max,
+            shared_gate: true,
+            router_bias: true,
+            first_dense: 0,
+            every: 1,
+        });
+        largest.architecture = super::super::Architecture::EncoderDecoder;
+        largest.encoder_layers = limits::LAYERS.max;
         assert_eq!(limits::violations(&largest), []);
         assert!(largest.total_params().checked_mul(16).is_some());
     }

@@ -10,6 +10,8 @@ pub enum Architecture {
     Decoder,
     /// Bidirectional encoder (BERT): every token sees every token.
     Encoder,
+    /// An encoder, and a decoder whose layers also attend to the encoder's output (T5).
+    EncoderDecoder,
 }
 
 /// How a layer normalizes its stream.
@@ -30,6 +32,8 @@ pub enum NormPlacement {
     Pre,
     /// After the residual sum (BERT).
     Post,
+    /// Before each block and again on its output, before the residual sum (Gemma 2 and 3).
+    Sandwich,
 }
 
 /// How positions enter the model.
@@ -42,6 +46,9 @@ pub enum Positions {
     Learned { rows: u64 },
     /// A bias on the attention scores: no parameters.
     Alibi,
+    /// A learned bias on the scores of each head by bucket of distance, `[buckets, heads]`, one table
+    /// a stack that all its layers share (T5).
+    Relative { buckets: u64 },
 }
 
 /// The pointwise function of the MLP.
@@ -58,10 +65,39 @@ pub enum Activation {
     Relu,
 }
 
+/// Layers whose queries look back on a limited number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlidingWindow {
+    /// Tokens that a query may look back on.
+    pub tokens: u64,
+    /// Every so many layers, the last of them, attends to everything (Gemma 2 and gpt-oss: 2,
+    /// Gemma 3: 6, Llama 4: 4); `None` where no layer does.
+    pub full_every: Option<u64>,
+}
+
+/// Low-rank projections around a latent that is all the cache keeps (multi-head latent attention,
+/// DeepSeek-AI 2024, §2.1).
+///
+/// Shapes: queries `[H, q] · [q, a·(nope + rope)]` or `[H, a·(nope + rope)]`, latent
+/// `[H, kv + rope]`, keys and values `[kv, a·(nope + value)]`, output `[a·value, H]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatentAttention {
+    /// Rank of the queries' projection; `None` for one full matrix (DeepSeek-V2-Lite).
+    pub query_rank: Option<u64>,
+    /// Rank of keys and values: channels of the latent that is cached.
+    pub kv_rank: u64,
+    /// Channels a head without position.
+    pub nope_dim: u64,
+    /// Channels a head that rotate; the key's are one for all heads, cached beside the latent.
+    pub rope_dim: u64,
+    /// Channels a head of the values.
+    pub value_dim: u64,
+}
+
 /// The projections of self-attention.
 ///
 /// Shapes: query `[hidden, heads · head_dim]`, key and value `[hidden, kv_heads · head_dim]`,
-/// output `[heads · head_dim, hidden]`.
+/// output `[heads · head_dim, hidden]`; see [`LatentAttention`] for where these differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
     /// Query heads.
@@ -76,8 +112,31 @@ pub struct Attention {
     pub output_bias: bool,
     /// RMS norms over `head_dim` on queries and keys (Qwen3).
     pub qk_norm: bool,
-    /// Tokens that a query may look back on, where limited.
-    pub sliding_window: Option<u64>,
+    /// A learned number a head that takes part in the softmax (gpt-oss).
+    pub sinks: bool,
+    /// Where looking back is limited.
+    pub sliding_window: Option<SlidingWindow>,
+    /// Low-rank projections; `head_dim` is then `nope_dim + rope_dim`.
+    pub latent: Option<LatentAttention>,
+}
+
+impl Attention {
+    /// Channels a head of the values.
+    pub const fn value_dim(&self) -> u64 {
+        match self.latent {
+            Some(latent) => latent.value_dim,
+            None => self.head_dim,
+        }
+    }
+
+    /// Numbers that the cache keeps for a token of one layer: keys and values, or the latent and
+    /// the rotated part of the key.
+    pub const fn cached_per_token(&self) -> u64 {
+        match self.latent {
+            Some(latent) => latent.kv_rank + latent.rope_dim,
+            None => 2 * self.kv_heads * self.head_dim,
+        }
+    }
 }
 
 /// The feed-forward block.
@@ -92,17 +151,72 @@ pub struct Mlp {
     pub activation: Activation,
 }
 
-/// A dense transformer.
+/// Feed-forward blocks of which each token passes through a few (mixture of experts).
+///
+/// Each expert has the form of [`Mlp`] with an inner width of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Experts {
+    /// Routed experts of a layer.
+    pub count: u64,
+    /// Routed experts that a token passes through.
+    pub active: u64,
+    /// Inner width of a routed expert.
+    pub ffn: u64,
+    /// Inner width of the experts that every token passes through, together; 0 for none.
+    pub shared_ffn: u64,
+    /// A gate `[H, 1]` on the shared experts' output (Qwen1.5-MoE).
+    pub shared_gate: bool,
+    /// A number an expert that is added to the router's scores.
+    pub router_bias: bool,
+    /// So many layers at the beginning are dense.
+    pub first_dense: u64,
+    /// Every so many layers, the last of them, has experts; the others are dense.
+    pub every: u64,
+}
+
+/// The stack that a layer belongs to: what its queries may attend to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// Causal self-attention.
+    Decoder,
+    /// Self-attention in both directions.
+    Encoder,
+    /// Causal self-attention, then attention to the encoder's output.
+    CrossDecoder,
+}
+
+/// What tells one layer of a model from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerKind {
+    pub stack: Stack,
+    /// Tokens that its queries may look back on, where limited.
+    pub window: Option<u64>,
+    /// Has experts instead of one feed-forward block.
+    pub experts: bool,
+}
+
+/// Layers of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerGroup {
+    pub kind: LayerKind,
+    pub layers: u64,
+}
+
+/// A transformer.
 ///
 /// Counts are exact integers; see [`crate::model::params`] for what they add up to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelShape {
     pub architecture: Architecture,
+    /// Layers of the decoder, or of the only stack.
     pub layers: u64,
+    /// Layers of the encoder in front of a decoder, else 0.
+    pub encoder_layers: u64,
     /// Width of the residual stream.
     pub hidden: u64,
     pub attention: Attention,
     pub mlp: Mlp,
+    pub experts: Option<Experts>,
     pub vocab: u64,
     pub norm: NormKind,
     pub norm_placement: NormPlacement,
@@ -121,4 +235,50 @@ pub struct ModelShape {
     pub pooler: bool,
     /// The longest context it was made for, in tokens.
     pub max_sequence: u64,
+}
+
+impl ModelShape {
+    /// Layers of all stacks.
+    pub const fn depth(&self) -> u64 {
+        self.encoder_layers + self.layers
+    }
+
+    /// The kind of layer `index`, counted over all stacks, the encoder's first.
+    ///
+    /// ```
+    /// let gemma = &sim_core::model::catalog::find("gemma-3-27b").expect("listed").shape;
+    /// assert_eq!(gemma.layer_kind(4).window, Some(1024));
+    /// assert_eq!(gemma.layer_kind(5).window, None);
+    /// ```
+    pub fn layer_kind(&self, index: u64) -> LayerKind {
+        let stack = match self.architecture {
+            Architecture::Decoder => Stack::Decoder,
+            Architecture::Encoder => Stack::Encoder,
+            Architecture::EncoderDecoder if index < self.encoder_layers => Stack::Encoder,
+            Architecture::EncoderDecoder => Stack::CrossDecoder,
+        };
+        let last_of = |every: u64| (index + 1).is_multiple_of(every.max(1));
+        let window = self
+            .attention
+            .sliding_window
+            .filter(|window| !window.full_every.is_some_and(last_of))
+            .map(|window| window.tokens);
+        let experts = self
+            .experts
+            .is_some_and(|experts| index >= experts.first_dense && last_of(experts.every));
+        LayerKind { stack, window, experts }
+    }
+
+    /// The kinds of layers with their numbers, in the order in which they first occur.
+    pub fn layer_groups(&self) -> Vec<LayerGroup> {
+        let mut groups: Vec<LayerGroup> = Vec::new();
+        for index in 0..self.depth() {
+            let kind = self.layer_kind(index);
+            match groups.iter_mut().find(|group| group.kind == kind) {
+                Some(group) => group.layers += 1,
+                None => groups.push(LayerGroup { kind, layers: 1 }),
+            }
+        }
+        groups
+    }
 }

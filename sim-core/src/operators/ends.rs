@@ -1,6 +1,6 @@
 //! The operators before the first layer and after the last.
 
-use super::layer::norm;
+use super::norm::norm;
 use super::split::{Projection, enter_split, project, whole_stream_bytes};
 use super::{Collective, CollectiveKind, Context, GradientRule, Tape, TensorId, Work};
 use crate::model::shape::{ModelShape, Positions};
@@ -23,7 +23,7 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     let table = rows * hidden;
     let positions = match shape.positions {
         Positions::Learned { rows } => rows * hidden,
-        Positions::Rope | Positions::Alibi => 0,
+        Positions::Rope | Positions::Alibi | Positions::Relative { .. } => 0,
     };
     let shared = if tied == Tied::OnThisStage { table } else { 0 };
     let parameters = positions + shape.token_types * hidden + table - shared;

@@ -10,6 +10,7 @@
 mod context;
 mod ends;
 mod layer;
+mod norm;
 mod split;
 
 pub use context::{Context, Kernels};

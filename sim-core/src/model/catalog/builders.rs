@@ -2,7 +2,8 @@
 
 use super::{ModelEntry, StoredCount, StoredExtra};
 use crate::model::shape::{
-    Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
+    Activation, Architecture, Attention, Experts, LatentAttention, Mlp, ModelShape, NormKind,
+    NormPlacement, Positions, SlidingWindow,
 };
 
 /// What the models of a family share.
@@ -66,6 +67,7 @@ pub(super) const fn llama(
     ModelShape {
         architecture: Architecture::Decoder,
         layers,
+        encoder_layers: 0,
         hidden,
         attention: Attention {
             heads,
@@ -74,9 +76,12 @@ pub(super) const fn llama(
             qkv_bias: false,
             output_bias: false,
             qk_norm: false,
+            sinks: false,
             sliding_window: None,
+            latent: None,
         },
         mlp: Mlp { ffn, gated: true, bias: false, activation: Activation::Silu },
+        experts: None,
         vocab,
         norm: NormKind::Rms,
         norm_placement: NormPlacement::Pre,
@@ -107,7 +112,9 @@ pub(super) const fn gpt(
         qkv_bias: true,
         output_bias: true,
         qk_norm: false,
+        sinks: false,
         sliding_window: None,
+        latent: None,
     };
     ModelShape {
         attention,
@@ -146,6 +153,25 @@ pub(super) const fn bert(layers: u64, hidden: u64, heads: u64) -> ModelShape {
     }
 }
 
+/// T5: an encoder and a decoder of `layers` each, RMS norms, relative positions, no biases, a tied
+/// head; ReLU between two matrices.
+pub(super) const fn t5(
+    layers: u64,
+    hidden: u64,
+    heads: u64,
+    head_dim: u64,
+    ffn: u64,
+) -> ModelShape {
+    let shape = llama(layers, hidden, heads, heads, ffn, 32128, 512);
+    ModelShape {
+        architecture: Architecture::EncoderDecoder,
+        encoder_layers: layers,
+        mlp: Mlp { ffn, gated: false, bias: false, activation: Activation::Relu },
+        positions: Positions::Relative { buckets: 32 },
+        ..shape.head_dim(head_dim).tied()
+    }
+}
+
 impl ModelShape {
     pub(super) const fn activation(mut self, activation: Activation) -> Self {
         self.mlp.activation = activation;
@@ -168,7 +194,7 @@ impl ModelShape {
     }
 
     pub(super) const fn window(mut self, tokens: u64) -> Self {
-        self.attention.sliding_window = Some(tokens);
+        self.attention.sliding_window = Some(SlidingWindow { tokens, full_every: None });
         self
     }
 
@@ -180,5 +206,74 @@ impl ModelShape {
     pub(super) const fn tied(mut self) -> Self {
         self.tied_embeddings = true;
         self
+    }
+
+    /// One layer in `full_every`, the last, looks beyond the window of `tokens`.
+    pub(super) const fn window_except(mut self, tokens: u64, full_every: u64) -> Self {
+        let full_every = Some(full_every);
+        self.attention.sliding_window = Some(SlidingWindow { tokens, full_every });
+        self
+    }
+
+    /// Gemma 2 and 3: norms on both sides of each block, a tied head, GELU.
+    pub(super) const fn gemma(mut self) -> Self {
+        self.norm_placement = NormPlacement::Sandwich;
+        self.tied().activation(Activation::Gelu)
+    }
+
+    /// `count` routed experts `ffn` wide in every layer, `active` of them for a token.
+    pub(super) const fn experts(mut self, count: u64, active: u64, ffn: u64) -> Self {
+        self.experts = Some(Experts {
+            count,
+            active,
+            ffn,
+            shared_ffn: 0,
+            shared_gate: false,
+            router_bias: false,
+            first_dense: 0,
+            every: 1,
+        });
+        self
+    }
+
+    /// Experts for every token, and dense layers at the beginning.
+    pub(super) const fn shared(mut self, shared_ffn: u64, first_dense: u64) -> Self {
+        if let Some(experts) = &mut self.experts {
+            experts.shared_ffn = shared_ffn;
+            experts.first_dense = first_dense;
+        }
+        self
+    }
+
+    pub(super) const fn shared_gate(mut self) -> Self {
+        if let Some(experts) = &mut self.experts {
+            experts.shared_gate = true;
+        }
+        self
+    }
+
+    pub(super) const fn router_bias(mut self) -> Self {
+        if let Some(experts) = &mut self.experts {
+            experts.router_bias = true;
+        }
+        self
+    }
+
+    /// DeepSeek's latent attention: a latent of 512 channels, heads of 128 and 64 rotated channels.
+    pub(super) const fn latent(mut self, query_rank: Option<u64>) -> Self {
+        let (kv_rank, nope_dim, rope_dim, value_dim) = (512, 128, 64, 128);
+        self.attention.latent =
+            Some(LatentAttention { query_rank, kv_rank, nope_dim, rope_dim, value_dim });
+        self.attention.head_dim = nope_dim + rope_dim;
+        self
+    }
+
+    /// gpt-oss: biases everywhere, sinks, heads of 64 channels, every other layer with a window.
+    pub(super) const fn oss(mut self) -> Self {
+        self.attention.qkv_bias = true;
+        self.attention.output_bias = true;
+        self.attention.sinks = true;
+        self.mlp.bias = true;
+        self.head_dim(64).router_bias().window_except(128, 2)
     }
 }

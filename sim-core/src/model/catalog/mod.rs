@@ -1,4 +1,4 @@
-//! The catalogue of dense models: ids, published counts, lookup by name.
+//! The catalogue of models: ids, published counts, lookup by name.
 
 mod builders;
 mod table;
@@ -19,6 +19,8 @@ pub enum StoredExtra {
     RotaryOnce,
     /// The tied head written a second time, `vocab · hidden`.
     SecondHead,
+    /// SigLIP's 416,866,032 parameters and a projector of 1152·H + 1152 (Gemma 3).
+    VisionTower,
 }
 
 impl StoredExtra {
@@ -35,6 +37,7 @@ impl StoredExtra {
             Self::RotaryPerLayer => shape.layers * (shape.attention.head_dim / 2),
             Self::RotaryOnce => shape.attention.head_dim / 4,
             Self::SecondHead => shape.vocab * shape.hidden,
+            Self::VisionTower => 416_866_032 + 1152 * shape.hidden + 1152,
         }
     }
 }

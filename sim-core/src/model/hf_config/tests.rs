@@ -144,7 +144,8 @@ fn windows_count_only_where_the_class_uses_them() {
         qwen(json!({"use_sliding_window": true, "max_window_layers": 2})).expect("read");
     assert_eq!(beyond_the_last_layer.shape.attention.sliding_window, None);
     let all = qwen(json!({"use_sliding_window": true, "max_window_layers": 0})).expect("read");
-    assert_eq!(all.shape.attention.sliding_window, Some(256));
+    let window = all.shape.attention.sliding_window.expect("a window");
+    assert_eq!((window.tokens, window.full_every), (256, None));
     let some = qwen(json!({"use_sliding_window": true, "max_window_layers": 1}));
     assert!(matches!(
         some,
@@ -153,7 +154,7 @@ fn windows_count_only_where_the_class_uses_them() {
     let missing = import(llama_with(json!({"model_type": "mistral",
         "max_position_embeddings": 32768})))
     .expect("read");
-    assert_eq!(missing.shape.attention.sliding_window, Some(4096));
+    assert_eq!(missing.shape.attention.sliding_window.map(|window| window.tokens), Some(4096));
     let null = import(llama_with(json!({"model_type": "mistral", "sliding_window": null})));
     assert_eq!(null.expect("read").shape.attention.sliding_window, None);
 }

@@ -7,6 +7,7 @@ use super::super::refusal::{Inexpressible, unsupported};
 use crate::model::limits::{self, CountRange};
 use crate::model::shape::{
     Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
+    SlidingWindow,
 };
 
 /// A decoder's context at or below this many tokens is usually an edited copy.
@@ -167,7 +168,7 @@ impl Reader<'_, '_> {
         rule: WindowRule,
         layers: u64,
         max_sequence: u64,
-    ) -> Result<Option<u64>, ImportError> {
+    ) -> Result<Option<SlidingWindow>, ImportError> {
         const NAME: &str = "sliding_window";
         if rule == WindowRule::Never {
             return Ok(None);
@@ -201,7 +202,7 @@ impl Reader<'_, '_> {
             let value = skipped.to_string();
             return Err(unsupported(self.config, "max_window_layers", value, reason));
         }
-        Ok(Some(tokens))
+        Ok(Some(SlidingWindow { tokens, full_every: None }))
     }
 
     /// The activation under the first of `names` that is present.
@@ -243,6 +244,7 @@ pub(super) fn plain_decoder(sizes: &Sizes, mlp: Mlp, max_sequence: u64) -> Model
     ModelShape {
         architecture: Architecture::Decoder,
         layers: sizes.layers,
+        encoder_layers: 0,
         hidden: sizes.hidden,
         attention: Attention {
             heads: sizes.heads,
@@ -251,9 +253,12 @@ pub(super) fn plain_decoder(sizes: &Sizes, mlp: Mlp, max_sequence: u64) -> Model
             qkv_bias: false,
             output_bias: false,
             qk_norm: false,
+            sinks: false,
             sliding_window: None,
+            latent: None,
         },
         mlp,
+        experts: None,
         vocab: sizes.vocab,
         norm: NormKind::Rms,
         norm_placement: NormPlacement::Pre,

@@ -1,123 +1,14 @@
-//! The operators of one transformer layer.
+//! Self-attention: projections, rotation, and the core in fused or separate kernels.
 
-use super::split::{Projection, autocast_weights, enter_split, leave_split, project};
-use super::{Context, Engine, GradientRule, Tape, TensorId, Work};
-use crate::model::shape::{
-    Activation, Architecture, ModelShape, NormKind, NormPlacement, Positions,
-};
+use super::Layer;
+use crate::model::shape::{Positions, Stack};
+use crate::operators::split::{Projection, autocast_weights};
+use crate::operators::{Engine, Tape, TensorId, Work};
 use crate::precision::DType;
 use crate::scenario::AttentionKernel;
 
-/// The operators of one layer on one rank.
-///
-/// Saved tensors, in bytes per token and layer with `h` hidden, `f` inner width and two-byte
-/// numbers: 24·h + 8·f + 136 for Llama-2-7B as Hugging Face's modules run it with fused attention,
-/// 34·h + 5·a·s for a GPT layer with Megatron's kernels and dropout (Korthikanti et al. 2022, §4.1).
-pub fn layer_tape(shape: &ModelShape, context: &Context) -> Tape {
-    let mut layer = Layer { shape, context, tape: Tape::default() };
-    let input = layer.stream("layer-input");
-    layer.tape.input = Some(input);
-    let output = match shape.norm_placement {
-        NormPlacement::Pre => {
-            let normed = layer.norm(input);
-            let attended = layer.attention(normed);
-            let middle = layer.residual(input, attended);
-            let normed = layer.norm(middle);
-            let transformed = layer.mlp(normed);
-            layer.residual(middle, transformed)
-        }
-        NormPlacement::Post => {
-            let attended = layer.attention(input);
-            let sum = layer.residual(input, attended);
-            let middle = layer.norm(sum);
-            let transformed = layer.mlp(middle);
-            let sum = layer.residual(middle, transformed);
-            layer.norm(sum)
-        }
-    };
-    layer.tape.output = Some(output);
-    // The next layer frees it under the name that it knows.
-    layer.tape.tensors[output.0].name = "layer-input";
-    layer.tape
-}
-
-/// A norm of the stream `input`, appended to a tape.
-pub(super) fn norm(
-    tape: &mut Tape,
-    shape: &ModelShape,
-    context: &Context,
-    input: TensorId,
-) -> TensorId {
-    let (tokens, hidden, size) = (context.stream_tokens(), shape.hidden, context.stream_size());
-    let elements = tokens * hidden;
-    let output = tape.tensor("normed", elements * size);
-    let written_out = shape.norm == NormKind::Rms && !context.kernels.fused_norm;
-    let statistics =
-        tape.constant("norm-statistics", tokens * if shape.norm == NormKind::Rms { 4 } else { 8 });
-    let mut saved = vec![statistics];
-    if written_out {
-        // Below fp32 the input is copied to fp32, and the weight's product needs the normalized
-        // stream; in fp32 the copy is the input itself.
-        saved.push(if context.recipe.stream == DType::Fp32 {
-            input
-        } else {
-            tape.constant("norm-fp32-input", elements * 4)
-        });
-        saved.push(tape.constant("normalized", elements * size));
-    } else {
-        saved.push(input);
-    }
-    let operator = tape.operator("norm", &[input], &[output]);
-    operator.saves(&saved);
-    operator.trains(shape.norm_params(), context.recipe.weights.bytes());
-    if written_out {
-        // Cast, square, mean, product, cast, product with the weight; about twice that backward.
-        operator.streams(
-            Work::stream(elements * (22 + 4 * size), 6),
-            Work::stream(elements * (40 + 8 * size), 11),
-        );
-        operator.forward_workspace = elements * 4;
-        operator.backward_workspace = elements * 8;
-    } else {
-        operator
-            .streams(Work::stream(elements * 2 * size, 1), Work::stream(elements * 3 * size, 2));
-    }
-    output
-}
-
-struct Layer<'a> {
-    shape: &'a ModelShape,
-    context: &'a Context,
-    tape: Tape,
-}
-
 impl Layer<'_> {
-    /// A tensor of the residual stream.
-    fn stream(&mut self, name: &'static str) -> TensorId {
-        self.tape.tensor(name, self.stream_bytes())
-    }
-
-    fn stream_bytes(&self) -> u64 {
-        self.context.stream_tokens() * self.shape.hidden * self.context.stream_size()
-    }
-
-    fn norm(&mut self, input: TensorId) -> TensorId {
-        norm(&mut self.tape, self.shape, self.context, input)
-    }
-
-    fn enter_split(&mut self, input: TensorId) -> TensorId {
-        enter_split(&mut self.tape, self.context, self.shape.hidden, input)
-    }
-
-    fn leave_split(&mut self, partial: TensorId) -> TensorId {
-        leave_split(&mut self.tape, self.context, self.shape.hidden, partial)
-    }
-
-    fn project(&mut self, input: TensorId, projections: &[Projection<'_>]) {
-        project(&mut self.tape, self.context, self.shape.hidden, input, projections);
-    }
-
-    fn attention(&mut self, input: TensorId) -> TensorId {
+    pub(super) fn attention(&mut self, input: TensorId) -> TensorId {
         let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
         let attention = &self.shape.attention;
         let (qkv_bias, output_bias, qk_norm) =
@@ -221,12 +112,12 @@ impl Layer<'_> {
     /// Pairs of a sample that a fused kernel computes: it skips what the mask hides.
     fn visible_pairs(&self) -> f64 {
         let sequence = self.context.sequence as f64;
-        let window = self.shape.attention.sliding_window;
+        let window = self.kind.window;
         let visible = window.map_or(sequence, |window| libm::fmin(sequence, window as f64));
-        match self.shape.architecture {
+        match self.kind.stack {
             // Of a band of width w along the diagonal, w²/2 lies beyond the start.
-            Architecture::Decoder => sequence * visible - visible * visible / 2.0,
-            Architecture::Encoder => sequence * visible,
+            Stack::Decoder | Stack::CrossDecoder => sequence * visible - visible * visible / 2.0,
+            Stack::Encoder => sequence * visible,
         }
     }
 
@@ -315,107 +206,5 @@ impl Layer<'_> {
             Work { flops: 2.0 * half, launches: 2.0, ..one }
         });
         output
-    }
-
-    fn mlp(&mut self, input: TensorId) -> TensorId {
-        let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
-        let mlp = &self.shape.mlp;
-        let (gated, bias, activation) = (mlp.gated, mlp.bias, mlp.activation);
-        let width = mlp.ffn.div_ceil(tp);
-        let bytes = tokens * width * size;
-
-        let input = self.enter_split(input);
-        let inner = if gated {
-            let gate = self.tape.tensor("gate", bytes);
-            let up = self.tape.tensor("up", bytes);
-            if self.context.kernels.fused_projections {
-                let (name, outputs) = ("gate-up", &[gate, up][..]);
-                self.project(input, &[Projection { name, outputs, width: 2 * width, bias }]);
-            } else {
-                let (name, outputs) = ("gate", &[gate][..]);
-                let of_gate = Projection { name, outputs, width, bias };
-                let (name, outputs) = ("up", &[up][..]);
-                self.project(input, &[of_gate, Projection { name, outputs, width, bias }]);
-            }
-            self.gate(gate, up, bytes)
-        } else {
-            let up = self.tape.tensor("up", bytes);
-            let (name, outputs) = ("up", &[up][..]);
-            self.project(input, &[Projection { name, outputs, width, bias }]);
-            self.activate(up, activation, bytes)
-        };
-        let hidden = self.shape.hidden;
-        let partial = self.tape.tensor("mlp-output", tokens * hidden * size);
-        let mut kept = vec![inner];
-        if self.context.recipe.casts() {
-            kept.push(autocast_weights(&mut self.tape, self.context, width * hidden));
-        }
-        self.tape
-            .operator("down", &[inner], &[partial])
-            .saves(&kept)
-            .linear(tokens, hidden, width, bias, size);
-        self.leave_split(partial)
-    }
-
-    /// The gated product: `activation(gate) · up`.
-    fn gate(&mut self, gate: TensorId, up: TensorId, bytes: u64) -> TensorId {
-        let inner = self.tape.tensor("mlp-inner", bytes);
-        if self.context.kernels.fused_activation {
-            self.tape
-                .operator("gated-activation", &[gate, up], &[inner])
-                .saves(&[gate, up])
-                .streams(Work::stream(3 * bytes, 1), Work::stream(5 * bytes, 1));
-            return inner;
-        }
-        let activated = self.tape.tensor("activated", bytes);
-        self.tape
-            .operator("activation", &[gate], &[activated])
-            .saves(&[gate])
-            .streams(Work::stream(2 * bytes, 1), Work::stream(3 * bytes, 1));
-        self.tape
-            .operator("gate-product", &[activated, up], &[inner])
-            .saves(&[activated, up])
-            .streams(Work::stream(3 * bytes, 1), Work::stream(5 * bytes, 2));
-        inner
-    }
-
-    fn activate(&mut self, input: TensorId, activation: Activation, bytes: u64) -> TensorId {
-        let inner = self.tape.tensor("mlp-inner", bytes);
-        let mut saved = vec![match activation {
-            // ReLU's gradient needs only its output.
-            Activation::Relu => inner,
-            _ => input,
-        }];
-        let written_out =
-            activation == Activation::GeluTanh && !self.context.kernels.fused_activation;
-        if written_out {
-            for name in ["gelu-half", "gelu-tanh", "gelu-tanh-plus-one"] {
-                saved.push(self.tape.constant(name, bytes));
-            }
-        }
-        let (passes, launches) = if written_out { (8, 8) } else { (1, 1) };
-        self.tape.operator("activation", &[input], &[inner]).saves(&saved).streams(
-            Work::stream(2 * bytes * passes, launches),
-            Work::stream(3 * bytes * passes, launches),
-        );
-        inner
-    }
-
-    /// The sum with the stream, after dropout where there is some.
-    fn residual(&mut self, stream: TensorId, block: TensorId) -> TensorId {
-        let bytes = self.stream_bytes();
-        let mut block = block;
-        if self.context.dropout {
-            let dropped = self.stream("dropped");
-            let mask = self.tape.constant("dropout-mask", bytes / self.context.stream_size());
-            let work = Work::stream(2 * bytes + bytes / self.context.stream_size(), 1);
-            self.tape.operator("dropout", &[block], &[dropped]).saves(&[mask]).streams(work, work);
-            block = dropped;
-        }
-        let sum = self.stream("residual");
-        let operator = self.tape.operator("residual", &[stream, block], &[sum]);
-        operator.forward = Some(Work::stream(3 * bytes, 1));
-        operator.gradient = GradientRule::Alias;
-        sum
     }
 }

@@ -1,0 +1,92 @@
+//! The feed-forward block.
+
+use super::Layer;
+use crate::model::shape::Activation;
+use crate::operators::split::{Projection, autocast_weights};
+use crate::operators::{TensorId, Work};
+
+impl Layer<'_> {
+    pub(super) fn mlp(&mut self, input: TensorId) -> TensorId {
+        let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
+        let mlp = &self.shape.mlp;
+        let (gated, bias, activation) = (mlp.gated, mlp.bias, mlp.activation);
+        let width = mlp.ffn.div_ceil(tp);
+        let bytes = tokens * width * size;
+
+        let input = self.enter_split(input);
+        let inner = if gated {
+            let gate = self.tape.tensor("gate", bytes);
+            let up = self.tape.tensor("up", bytes);
+            if self.context.kernels.fused_projections {
+                let (name, outputs) = ("gate-up", &[gate, up][..]);
+                self.project(input, &[Projection { name, outputs, width: 2 * width, bias }]);
+            } else {
+                let (name, outputs) = ("gate", &[gate][..]);
+                let of_gate = Projection { name, outputs, width, bias };
+                let (name, outputs) = ("up", &[up][..]);
+                self.project(input, &[of_gate, Projection { name, outputs, width, bias }]);
+            }
+            self.gate(gate, up, bytes)
+        } else {
+            let up = self.tape.tensor("up", bytes);
+            let (name, outputs) = ("up", &[up][..]);
+            self.project(input, &[Projection { name, outputs, width, bias }]);
+            self.activate(up, activation, bytes)
+        };
+        let hidden = self.shape.hidden;
+        let partial = self.tape.tensor("mlp-output", tokens * hidden * size);
+        let mut kept = vec![inner];
+        if self.context.recipe.casts() {
+            kept.push(autocast_weights(&mut self.tape, self.context, width * hidden));
+        }
+        self.tape
+            .operator("down", &[inner], &[partial])
+            .saves(&kept)
+            .linear(tokens, hidden, width, bias, size);
+        self.leave_split(partial)
+    }
+
+    /// The gated product: `activation(gate) · up`.
+    fn gate(&mut self, gate: TensorId, up: TensorId, bytes: u64) -> TensorId {
+        let inner = self.tape.tensor("mlp-inner", bytes);
+        if self.context.kernels.fused_activation {
+            self.tape
+                .operator("gated-activation", &[gate, up], &[inner])
+                .saves(&[gate, up])
+                .streams(Work::stream(3 * bytes, 1), Work::stream(5 * bytes, 1));
+            return inner;
+        }
+        let activated = self.tape.tensor("activated", bytes);
+        self.tape
+            .operator("activation", &[gate], &[activated])
+            .saves(&[gate])
+            .streams(Work::stream(2 * bytes, 1), Work::stream(3 * bytes, 1));
+        self.tape
+            .operator("gate-product", &[activated, up], &[inner])
+            .saves(&[activated, up])
+            .streams(Work::stream(3 * bytes, 1), Work::stream(5 * bytes, 2));
+        inner
+    }
+
+    fn activate(&mut self, input: TensorId, activation: Activation, bytes: u64) -> TensorId {
+        let inner = self.tape.tensor("mlp-inner", bytes);
+        let mut saved = vec![match activation {
+            // ReLU's gradient needs only its output.
+            Activation::Relu => inner,
+            _ => input,
+        }];
+        let written_out =
+            activation == Activation::GeluTanh && !self.context.kernels.fused_activation;
+        if written_out {
+            for name in ["gelu-half", "gelu-tanh", "gelu-tanh-plus-one"] {
+                saved.push(self.tape.constant(name, bytes));
+            }
+        }
+        let (passes, launches) = if written_out { (8, 8) } else { (1, 1) };
+        self.tape.operator("activation", &[input], &[inner]).saves(&saved).streams(
+            Work::stream(2 * bytes * passes, launches),
+            Work::stream(3 * bytes * passes, launches),
+        );
+        inner
+    }
+}

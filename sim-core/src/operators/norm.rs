@@ -1,0 +1,49 @@
+//! Norms of the residual stream.
+
+use super::{Context, Tape, TensorId, Work};
+use crate::model::shape::{ModelShape, NormKind};
+use crate::precision::DType;
+
+/// A norm of the stream `input`, appended to a tape.
+pub(super) fn norm(
+    tape: &mut Tape,
+    shape: &ModelShape,
+    context: &Context,
+    input: TensorId,
+) -> TensorId {
+    let (tokens, hidden, size) = (context.stream_tokens(), shape.hidden, context.stream_size());
+    let elements = tokens * hidden;
+    let output = tape.tensor("normed", elements * size);
+    let written_out = shape.norm == NormKind::Rms && !context.kernels.fused_norm;
+    let statistics =
+        tape.constant("norm-statistics", tokens * if shape.norm == NormKind::Rms { 4 } else { 8 });
+    let mut saved = vec![statistics];
+    if written_out {
+        // Below fp32 the input is copied to fp32, and the weight's product needs the normalized
+        // stream; in fp32 the copy is the input itself.
+        saved.push(if context.recipe.stream == DType::Fp32 {
+            input
+        } else {
+            tape.constant("norm-fp32-input", elements * 4)
+        });
+        saved.push(tape.constant("normalized", elements * size));
+    } else {
+        saved.push(input);
+    }
+    let operator = tape.operator("norm", &[input], &[output]);
+    operator.saves(&saved);
+    operator.trains(shape.norm_params(), context.recipe.weights.bytes());
+    if written_out {
+        // Cast, square, mean, product, cast, product with the weight; about twice that backward.
+        operator.streams(
+            Work::stream(elements * (22 + 4 * size), 6),
+            Work::stream(elements * (40 + 8 * size), 11),
+        );
+        operator.forward_workspace = elements * 4;
+        operator.backward_workspace = elements * 8;
+    } else {
+        operator
+            .streams(Work::stream(elements * 2 * size, 1), Work::stream(elements * 3 * size, 2));
+    }
+    output
+}
