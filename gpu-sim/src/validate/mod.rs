@@ -1,15 +1,21 @@
 //! `headroom validate`: predictions beside measurements that others have published.
 
 mod analytic;
+mod fields;
+mod playbook;
 mod pytorch_trace;
 mod summary;
+mod training;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use summary::Summary;
 
 #[derive(Debug, clap::Args)]
@@ -29,17 +35,46 @@ pub struct Row {
     pub metric: &'static str,
     pub measured: f64,
     pub predicted: f64,
+    /// What FLOPs over half of the peak give, for times.
+    #[serde(skip)]
+    pub trivial: Option<f64>,
+    /// Runs of one name are alternatives to each other: their order is compared too.
+    #[serde(skip)]
+    pub cell: Option<String>,
 }
 
-/// What a file's line gave: predictions, or the reason why there are none.
-pub type Outcome = Result<Vec<Row>, &'static str>;
+impl Row {
+    /// A prediction that nothing else is known of.
+    pub fn new(id: String, metric: &'static str, measured: f64, predicted: f64) -> Self {
+        Self { id, metric, measured, predicted, trivial: None, cell: None }
+    }
+}
 
-/// A file that is understood, and how a line of it becomes predictions; `None` passes over lines
-/// that belong to another reader.
-type Reader = (&'static str, fn(usize, &serde_json::Value) -> Option<(&'static str, Outcome)>);
+/// Something that is not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// The column; `None` for the whole line.
+    pub metric: Option<&'static str>,
+    pub reason: String,
+}
 
-const READERS: [Reader; 2] =
-    [("pytorch_trace.jsonl", pytorch_trace::read), ("train.jsonl", analytic::read)];
+/// What a line of a file gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The name in summaries.
+    pub source: String,
+    pub rows: Vec<Row>,
+    pub skipped: Vec<Skip>,
+}
+
+/// A file that is understood, and how a line of it becomes predictions.
+type Reader = (&'static str, fn(usize, &Value) -> Compared);
+
+const READERS: [Reader; 3] = [
+    ("pytorch_trace.jsonl", pytorch_trace::read),
+    ("train.jsonl", training::read),
+    ("playbook_sweep.jsonl", playbook::read),
+];
 
 /// Compares all files of a folder.
 ///
@@ -55,18 +90,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             continue;
         }
         files += 1;
-        for (number, line) in lines(&path)?.iter().enumerate() {
-            let value = serde_json::from_str(line)
-                .with_context(|| format!("{}, line {}", path.display(), number + 1))?;
-            let Some((source, outcome)) = read(number, &value) else { continue };
-            let summary = Summary::of(&mut summaries, name, source);
-            match outcome {
-                Ok(found) => {
-                    found.iter().for_each(|row| summary.add(row));
-                    rows.extend(found);
-                }
-                Err(reason) => summary.skip(reason),
-            }
+        for compared in compare_all(&values(&path)?, read) {
+            let summary = Summary::of(&mut summaries, name, &compared.source);
+            compared.rows.iter().for_each(|row| summary.add(row));
+            compared.skipped.into_iter().for_each(|skip| summary.skip(skip));
+            rows.extend(compared.rows);
         }
     }
     ensure!(
@@ -85,15 +113,66 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Reads all lines of a file on all cores; the answers are in the order of the lines.
+fn compare_all(lines: &[Value], read: fn(usize, &Value) -> Compared) -> Vec<Compared> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(lines.len().max(1));
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(line) = lines.get(index) else { return };
+                    if sender.send((index, read(index, line))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut all: Vec<(usize, Compared)> = receiver.into_iter().collect();
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, compared)| compared).collect()
+    })
+}
+
 /// The line's own id, else the file's name and the line's number.
-fn id(file: &str, number: usize, row: &serde_json::Value) -> String {
+fn id(file: &str, number: usize, row: &Value) -> String {
     row["id"].as_str().map_or_else(|| format!("{file}:{}", number + 1), str::to_owned)
 }
 
-fn lines(path: &Path) -> Result<Vec<String>> {
+fn values(path: &Path) -> Result<Vec<Value>> {
     let file =
         std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let lines: std::io::Result<Vec<String>> = BufReader::new(file).lines().collect();
-    let lines = lines.with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(lines.into_iter().filter(|line| !line.trim().is_empty()).collect())
+    let mut values = Vec::new();
+    for (number, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let value = serde_json::from_str(&line)
+            .with_context(|| format!("{}, line {}", path.display(), number + 1))?;
+        values.push(value);
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_in_the_order_of_the_lines() {
+        fn read(number: usize, line: &Value) -> Compared {
+            assert_eq!(line["n"], number);
+            Compared { source: number.to_string(), rows: Vec::new(), skipped: Vec::new() }
+        }
+        let lines: Vec<Value> = (0..500).map(|n| json!({ "n": n })).collect();
+        let answers = compare_all(&lines, read);
+        let order: Vec<String> = answers.into_iter().map(|one| one.source).collect();
+        assert_eq!(order, (0..500).map(|n| n.to_string()).collect::<Vec<_>>());
+        assert!(compare_all(&[], read).is_empty());
+    }
 }

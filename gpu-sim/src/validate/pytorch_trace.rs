@@ -1,7 +1,7 @@
 //! Exact traces of real models under PyTorch on one device: allocated bytes after forward, at the
 //! peak of forward and backward, and at the peak with the optimizer step.
 
-use super::{Outcome, Row, id};
+use super::{Compared, Row, Skip, id};
 use serde_json::{Value, json};
 use sim_core::scenario::Scenario;
 
@@ -9,11 +9,15 @@ use sim_core::scenario::Scenario;
 const WITH_DROPOUT: [&str; 2] = ["gpt2", "bert"];
 
 /// The predictions for one trace.
-pub fn read(number: usize, row: &Value) -> Option<(&'static str, Outcome)> {
-    Some(("PyTorch traces", predict(number, row)))
+pub fn read(number: usize, row: &Value) -> Compared {
+    let (rows, skipped) = match predict(number, row) {
+        Ok(rows) => (rows, Vec::new()),
+        Err(reason) => (Vec::new(), vec![Skip { metric: None, reason: reason.to_owned() }]),
+    };
+    Compared { source: "PyTorch traces".to_owned(), rows, skipped }
 }
 
-fn predict(number: usize, row: &Value) -> Outcome {
+fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
     let text = |field: &str| row[field].as_str().ok_or("a field is missing");
     let precision = match text("precision")? {
         "bf16" => "bf16-pure",
@@ -67,7 +71,7 @@ fn predict(number: usize, row: &Value) -> Outcome {
         .map(|(metric, traced, predicted)| {
             let measured = row["bytes"][traced]["Total"].as_f64().ok_or("a field is missing")?;
             let id = id("pytorch_trace.jsonl", number, row);
-            Ok(Row { id, metric, measured: measured / gib, predicted })
+            Ok(Row::new(id, metric, measured / gib, predicted))
         })
         .collect()
 }
@@ -85,7 +89,7 @@ mod tests {
         for (number, line) in file.lines().enumerate() {
             let row: Value = serde_json::from_str(line).expect("a line of the file");
             let model = row["model"].as_str().expect("a model");
-            let Some((_, Ok(rows))) = read(number, &row) else { continue };
+            let rows = read(number, &row).rows;
             if !model.starts_with("llama") && !model.starts_with("qwen") {
                 continue;
             }

@@ -1,63 +1,117 @@
 //! Errors of a source: median, mean, worst and bias, by metric.
 
-use super::Row;
+use super::{Row, Skip};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// The metric that is a verdict: 1 where it fits, 0 where it does not.
+const VERDICT: &str = "fits";
 
 /// All comparisons with one source.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     file: &'static str,
-    source: &'static str,
-    /// Signed relative errors by metric, in the order of the rows.
-    errors: BTreeMap<&'static str, Vec<f64>>,
-    skipped: BTreeMap<&'static str, u64>,
+    source: String,
+    /// Comparisons by metric, in the order of the lines.
+    points: BTreeMap<&'static str, Vec<Point>>,
+    /// What is not compared, by reason; under `None` whole lines.
+    skipped: BTreeMap<Option<&'static str>, BTreeMap<String, u64>>,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq)]
+struct Point {
+    measured: f64,
+    predicted: f64,
+    trivial: Option<f64>,
+    cell: Option<String>,
 }
 
 impl Summary {
     /// The summary of a source, new where there is none.
-    pub fn of<'a>(
-        all: &'a mut Vec<Self>,
-        file: &'static str,
-        source: &'static str,
-    ) -> &'a mut Self {
+    pub fn of<'a>(all: &'a mut Vec<Self>, file: &'static str, source: &str) -> &'a mut Self {
         let known = all.iter().position(|one| one.file == file && one.source == source);
         let index = known.unwrap_or_else(|| {
-            all.push(Self { file, source, ..Self::default() });
+            all.push(Self { file, source: source.to_owned(), ..Self::default() });
             all.len() - 1
         });
         &mut all[index]
     }
 
-    /// Counts a row.
+    /// Counts a comparison.
     pub fn add(&mut self, row: &Row) {
-        self.errors.entry(row.metric).or_default().push(row.predicted / row.measured - 1.0);
+        self.points.entry(row.metric).or_default().push(Point {
+            measured: row.measured,
+            predicted: row.predicted,
+            trivial: row.trivial,
+            cell: row.cell.clone(),
+        });
     }
 
-    /// Counts a point that is not compared.
-    pub fn skip(&mut self, reason: &'static str) {
-        *self.skipped.entry(reason).or_default() += 1;
+    /// Counts what is not compared.
+    pub fn skip(&mut self, skip: Skip) {
+        *self.skipped.entry(skip.metric).or_default().entry(skip.reason).or_default() += 1;
     }
 
-    /// One object for each metric; one without points where everything was skipped.
+    /// One object for each metric; one without points where whole lines were skipped only.
     pub fn metrics(&self) -> Vec<Value> {
-        let object = |metric: &str, errors: &[f64]| {
-            let statistics = Statistics::of(errors);
-            json!({
-                "file": self.file, "source": self.source, "metric": metric,
-                "points": errors.len(), "skipped": self.skipped,
-                "median_abs_error": statistics.map(|s| s.median_abs),
-                "mean_abs_error": statistics.map(|s| s.mean_abs),
-                "worst": statistics.map(|s| s.worst),
-                "bias": statistics.map(|s| s.bias),
-            })
-        };
-        if self.errors.is_empty() {
-            return vec![object("none", &[])];
+        let mut names: BTreeSet<&str> = self.points.keys().copied().collect();
+        names.extend(self.skipped.keys().flatten());
+        if names.is_empty() {
+            names.insert("none");
         }
-        self.errors.iter().map(|(metric, errors)| object(metric, errors)).collect()
+        names.into_iter().map(|metric| self.metric(metric)).collect()
     }
+
+    fn metric(&self, metric: &str) -> Value {
+        let points = self.points.get(metric).map_or(&[][..], Vec::as_slice);
+        let mut object = json!({
+            "file": self.file, "source": self.source, "metric": metric,
+            "points": points.len(), "skipped": self.reasons(metric),
+        });
+        if metric == VERDICT {
+            object["accuracy"] = json!(accuracy(points));
+            return object;
+        }
+        let statistics = Statistics::of(&errors(points, |point| Some(point.predicted)));
+        object["median_abs_error"] = json!(statistics.map(|s| s.median_abs));
+        object["mean_abs_error"] = json!(statistics.map(|s| s.mean_abs));
+        object["worst"] = json!(statistics.map(|s| s.worst));
+        object["bias"] = json!(statistics.map(|s| s.bias));
+        if let Some(trivial) = Statistics::of(&errors(points, |point| point.trivial)) {
+            object["trivial_median_abs_error"] = json!(trivial.median_abs);
+        }
+        if let Some(ranking) = Ranking::of(points) {
+            object["spearman"] = json!(ranking.spearman);
+            object["regret"] = json!(ranking.regret);
+        }
+        object
+    }
+
+    /// Why lines, and this metric of others, are not compared.
+    fn reasons(&self, metric: &str) -> BTreeMap<&str, u64> {
+        let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+        for (of, reasons) in &self.skipped {
+            if of.is_none_or(|of| of == metric) {
+                for (reason, count) in reasons {
+                    *all.entry(reason).or_default() += count;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Signed relative errors of a prediction.
+fn errors(points: &[Point], prediction: impl Fn(&Point) -> Option<f64>) -> Vec<f64> {
+    points.iter().filter_map(|point| Some(prediction(point)? / point.measured - 1.0)).collect()
+}
+
+/// Share of verdicts that agree.
+fn accuracy(points: &[Point]) -> Option<f64> {
+    let right = points.iter().filter(|point| point.measured == point.predicted).count();
+    (!points.is_empty()).then(|| right as f64 / points.len() as f64)
 }
 
 /// Relative errors as fractions.
@@ -84,6 +138,64 @@ impl Statistics {
     }
 }
 
+/// How well predictions order alternatives, averaged over the cells of at least three of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ranking {
+    /// Rank correlation of predicted and measured speed.
+    spearman: f64,
+    /// Share of the best measured speed that is lost by taking the run that is predicted best.
+    regret: f64,
+}
+
+/// Fewest alternatives whose order says something.
+const SMALLEST_CELL: usize = 3;
+
+impl Ranking {
+    fn of(points: &[Point]) -> Option<Self> {
+        let mut cells: BTreeMap<&str, Vec<&Point>> = BTreeMap::new();
+        for point in points {
+            if let Some(cell) = &point.cell {
+                cells.entry(cell).or_default().push(point);
+            }
+        }
+        cells.retain(|_, points| points.len() >= SMALLEST_CELL);
+        if cells.is_empty() {
+            return None;
+        }
+        let mean = |of: fn(&[&Point]) -> f64| {
+            cells.values().map(|points| of(points)).sum::<f64>() / cells.len() as f64
+        };
+        Some(Self { spearman: mean(spearman), regret: mean(regret) })
+    }
+}
+
+fn regret(points: &[&Point]) -> f64 {
+    let best = points.iter().map(|point| point.measured).fold(0.0, f64::max);
+    let chosen = points.iter().max_by(|a, b| a.predicted.total_cmp(&b.predicted));
+    1.0 - chosen.map_or(0.0, |point| point.measured) / best
+}
+
+/// Spearman's rank correlation: that of the ranks, equal values sharing the mean of theirs; 0 where
+/// all values of one side are equal.
+fn spearman(points: &[&Point]) -> f64 {
+    let measured: Vec<f64> = points.iter().map(|point| point.measured).collect();
+    let predicted: Vec<f64> = points.iter().map(|point| point.predicted).collect();
+    let (a, b) = (ranks(&measured), ranks(&predicted));
+    let mean = (points.len() as f64 + 1.0) / 2.0;
+    let product = |x: &[f64], y: &[f64]| -> f64 {
+        x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum()
+    };
+    let norm = (product(&a, &a) * product(&b, &b)).sqrt();
+    if norm == 0.0 { 0.0 } else { product(&a, &b) / norm }
+}
+
+/// Ranks from 1 on; equal values share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let below = |value: f64| values.iter().filter(|other| **other < value).count() as f64;
+    let equal = |value: f64| values.iter().filter(|other| **other == value).count() as f64;
+    values.iter().map(|value| below(*value) + (equal(*value) + 1.0) / 2.0).collect()
+}
+
 /// The median of at least one value; the mean of the two in the middle of an even number.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -95,29 +207,51 @@ fn median(values: &[f64]) -> f64 {
 /// A table for the terminal.
 pub fn table(summaries: &[Summary]) -> String {
     let mut text = format!(
-        "{:<28} {:<24} {:>6} {:>9} {:>9} {:>9} {:>9}\n",
-        "source", "metric", "points", "median", "mean", "worst", "bias"
+        "{:<18} {:<24} {:>6} {:>9} {:>9} {:>10} {:>10} {:>9}\n",
+        "source", "metric", "points", "median", "mean", "worst", "bias", "trivial"
     );
+    let mut line = |parts: std::fmt::Arguments<'_>| {
+        text.write_fmt(parts).expect("a string takes every line");
+        text.push('\n');
+    };
+    let percent = |error: f64| format!("{:+.3} %", 100.0 * error);
+    let absolute = |error: f64| format!("{:.3} %", 100.0 * error);
     for summary in summaries {
-        for (metric, errors) in &summary.errors {
-            let Some(s) = Statistics::of(errors) else { continue };
-            let percent = |error: f64| format!("{:+.3} %", 100.0 * error);
-            let absolute = |error: f64| format!("{:.3} %", 100.0 * error);
-            writeln!(
-                text,
-                "{:<28} {metric:<24} {:>6} {:>9} {:>9} {:>9} {:>9}",
-                summary.source,
-                errors.len(),
+        let source = &summary.source;
+        for (metric, points) in &summary.points {
+            let count = points.len();
+            if *metric == VERDICT {
+                let accuracy = absolute(accuracy(points).unwrap_or(0.0));
+                line(format_args!("{source:<18} {metric:<24} {count:>6} {accuracy} right"));
+                continue;
+            }
+            let all = errors(points, |point| Some(point.predicted));
+            let Some(s) = Statistics::of(&all) else { continue };
+            let trivial = Statistics::of(&errors(points, |point| point.trivial));
+            line(format_args!(
+                "{source:<18} {metric:<24} {count:>6} {:>9} {:>9} {:>10} {:>10} {:>9}",
                 absolute(s.median_abs),
                 absolute(s.mean_abs),
                 percent(s.worst),
                 percent(s.bias),
-            )
-            .expect("a string takes every line");
+                trivial.map_or_else(String::new, |trivial| absolute(trivial.median_abs)),
+            ));
+            if let Some(Ranking { spearman, regret }) = Ranking::of(points) {
+                let regret = absolute(regret);
+                line(format_args!(
+                    "{source:<18} order of alternatives: Spearman {spearman:.3}, regret {regret}"
+                ));
+            }
         }
-        for (reason, count) in &summary.skipped {
-            writeln!(text, "{:<28} skipped {count}: {reason}", summary.source)
-                .expect("a string takes every line");
+        for (metric, reasons) in &summary.skipped {
+            for (reason, count) in reasons {
+                match metric {
+                    Some(metric) => {
+                        line(format_args!("{source:<18} {metric} skipped {count}: {reason}"));
+                    }
+                    None => line(format_args!("{source:<18} skipped {count}: {reason}")),
+                }
+            }
         }
     }
     text
@@ -127,11 +261,52 @@ pub fn table(summaries: &[Summary]) -> String {
 mod tests {
     use super::*;
 
+    fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
+        let point = |(measured, predicted): &(f64, f64)| Point {
+            measured: *measured,
+            predicted: *predicted,
+            trivial: None,
+            cell: Some("a".to_owned()),
+        };
+        pairs.iter().map(point).collect()
+    }
+
     #[test]
     fn statistics_of_three_errors_by_hand() {
         let got = Statistics::of(&[0.01, -0.04, 0.02]).expect("three errors");
         assert_eq!((got.median_abs, got.worst, got.bias), (0.02, -0.04, 0.01));
         assert!((got.mean_abs - 0.07 / 3.0).abs() < 1e-15);
         assert_eq!(Statistics::of(&[]), None);
+    }
+
+    #[test]
+    fn order_and_regret_of_four_runs_by_hand() {
+        // Ranks 2, 1, 4, 3 against 1, 2, 3, 4: 1 − 6·4/(4·15) = 0.6; 90 taken where 100 was there.
+        let runs = points(&[(60.0, 7.0), (70.0, 6.0), (90.0, 9.0), (100.0, 8.0)]);
+        let got = Ranking::of(&runs).expect("one cell");
+        assert!((got.spearman - 0.6).abs() < 1e-12, "{got:?}");
+        assert!((got.regret - 0.1).abs() < 1e-12, "{got:?}");
+        assert_eq!(Ranking::of(&runs[..2]), None);
+        let equal = points(&[(1.0, 5.0), (2.0, 5.0), (3.0, 5.0)]);
+        assert_eq!(Ranking::of(&equal).map(|r| r.spearman), Some(0.0));
+    }
+
+    #[test]
+    fn verdicts_have_an_accuracy() {
+        let mut all = Vec::new();
+        let summary = Summary::of(&mut all, "file", "source");
+        for (measured, predicted) in [(1.0, 1.0), (0.0, 1.0), (0.0, 0.0), (1.0, 1.0)] {
+            summary.add(&Row::new(String::new(), "fits", measured, predicted));
+        }
+        let reason = "why".to_owned();
+        summary.skip(Skip { metric: None, reason: reason.clone() });
+        summary.skip(Skip { metric: Some("other"), reason });
+        let metrics = summary.metrics();
+        assert_eq!(metrics.len(), 2);
+        assert_eq!(metrics[0]["accuracy"], 0.75);
+        assert_eq!(metrics[0]["skipped"]["why"], 1);
+        assert!(metrics[0].get("median_abs_error").is_none());
+        assert_eq!(metrics[1]["points"], 0);
+        assert_eq!(metrics[1]["skipped"]["why"], 2);
     }
 }
