@@ -82,7 +82,9 @@ pub fn prepare(row: Fields<'_>) -> Result<Setup, Reason> {
         "precision": formats.precision, "attention": attention, "framework": framework,
         "dropout": source.dropout || name.starts_with("BERT"),
         "optimizer": workload::optimizer(words.optimizer, source)?,
-        "optimizer_implementation": source.optimizer_implementation,
+        // DeepSpeed makes its own fused Adam of its configuration's.
+        "optimizer_implementation":
+            if framework == "deepspeed" { "fused" } else { source.optimizer_implementation },
         "finetune": finetune, "compile": workload::compiles(words, source),
     });
     if formats.fp32_gradients {
