@@ -1,13 +1,12 @@
 //! Tables that papers computed: they must come out exactly, up to the digits that are printed.
 
 use super::fields::{Fields, Reason, incomplete};
-use super::training::{self, Setup};
+use super::training::{self, kept_by_layer, on_one_stage};
 use super::{Compared, Row, Skip};
 use serde_json::json;
 use sim_core::memory::{StateBytes, model_states};
 use sim_core::precision::{DType, Precision};
-use sim_core::scenario::{Optimizer, Scenario};
-use sim_core::trace::Category;
+use sim_core::scenario::Optimizer;
 
 /// The comparison of a row that its source computed; `None` for a measured one.
 pub fn read(row: Fields<'_>, id: &str) -> Option<Compared> {
@@ -18,7 +17,7 @@ pub fn read(row: Fields<'_>, id: &str) -> Option<Compared> {
     let source = training::group(row);
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for metric in ["model_state_gb", "max_params_b", "activation_mem_gb", "activation_mem_pct"] {
-        let Some(measured) = metric_of(row, metric) else { continue };
+        let Some(measured) = training::number(row, metric) else { continue };
         match predict(row, &source, metric) {
             Ok(predicted) => rows.push(Row::new(id.to_owned(), metric, measured, predicted)),
             Err(reason) => skipped.push(Skip { metric: None, reason }),
@@ -29,12 +28,6 @@ pub fn read(row: Fields<'_>, id: &str) -> Option<Compared> {
         skipped.push(Skip { metric: None, reason });
     }
     Some(Compared { source, rows, skipped })
-}
-
-fn metric_of(row: Fields<'_>, name: &str) -> Option<f64> {
-    let measured = row.value("measured")?.as_array()?;
-    let one = measured.iter().find(|one| one.get("metric").is_some_and(|text| text == name))?;
-    one.get("value")?.as_f64().filter(|value| value.is_finite() && *value > 0.0)
 }
 
 fn predict(row: Fields<'_>, source: &str, metric: &str) -> Result<f64, Reason> {
@@ -117,48 +110,6 @@ fn stage_activations(row: Fields<'_>) -> Result<f64, Reason> {
 }
 
 const GIB: f64 = 1_073_741_824.0;
-
-/// Bytes that forward through one more layer leaves for backward.
-fn kept_by_layer(setup: &Setup, strategy: &serde_json::Value) -> Result<f64, Reason> {
-    let kept = |layers: u64| -> Result<i64, Reason> {
-        let scenario = on_one_stage(setup, layers, strategy)?;
-        let simulation = sim_core::simulate(&scenario)
-            .map_err(|_| "not simulated: a layer of the model".to_owned())?;
-        let end = simulation.trace.classes()[0].forward_end;
-        let at_end = simulation.trace.breakdown_at(0, Some(end));
-        Ok(at_end[Category::Activations as usize])
-    };
-    Ok((kept(2)? - kept(1)?) as f64)
-}
-
-/// A row's scenario with some layers on one stage, one micro-batch, and changes of its strategy.
-fn on_one_stage(
-    setup: &Setup,
-    layers: u64,
-    changes: &serde_json::Value,
-) -> Result<Scenario, Reason> {
-    let mut scenario = setup.scenario.clone();
-    match &scenario["model"] {
-        serde_json::Value::String(id) => {
-            scenario["model"] = json!({"preset": id, "layers": layers});
-        }
-        _ => scenario["model"]["layers"] = json!(layers),
-    }
-    let tp = scenario["strategy"]["tp"].clone();
-    scenario["hardware"]["devices_per_node"] = tp;
-    scenario["hardware"]["nodes"] = json!(1);
-    scenario["workload"]["global_batch"] = scenario["workload"]["micro_batch"].clone();
-    for (field, value) in [("dp", 1), ("pp", 1), ("virtual_stages", 1)] {
-        scenario["strategy"][field] = json!(value);
-    }
-    scenario["strategy"]["schedule"] = json!("1f1b");
-    if let Some(changes) = changes.as_object() {
-        for (field, value) in changes {
-            scenario["strategy"][field] = value.clone();
-        }
-    }
-    Scenario::from_value(scenario).map_err(|_| "not in the scenario format".to_owned())
-}
 
 #[cfg(test)]
 mod tests {

@@ -102,7 +102,14 @@ fn columns(row: Fields<'_>) -> Vec<(&'static str, Metric, f64)> {
     measured.iter().filter_map(column).collect()
 }
 
-/// True where a row has a column that is compared.
+/// A positive number of a row's columns.
+pub fn number(row: Fields<'_>, metric: &str) -> Option<f64> {
+    let measured = row.value("measured")?.as_array()?;
+    let one = measured.iter().find(|one| one.get("metric").is_some_and(|name| name == metric))?;
+    one.get("value")?.as_f64().filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// True where a row has a column that is compared with a report.
 pub fn has_columns(row: Fields<'_>) -> bool {
     !columns(row).is_empty()
 }

@@ -3,14 +3,16 @@
 mod compare;
 mod flops;
 mod hardware;
+mod layer;
 mod model;
 mod setup;
 mod sources;
 mod strategy;
 mod workload;
 
-pub use compare::trivial_step_s;
-pub use setup::{Setup, prepare};
+pub use compare::{number, trivial_step_s};
+pub use layer::{kept_by_layer, on_one_stage};
+pub use setup::prepare;
 
 use super::fields::{Fields, Reason, incomplete};
 use super::{Compared, Row, Skip, analytic, id};
@@ -47,7 +49,11 @@ fn predict(row: Fields<'_>, id: &str) -> Result<(Vec<Row>, Vec<Skip>), Reason> {
     usable(row)?;
     let setup = setup::prepare(row)?;
     if !compare::has_columns(row) {
-        return Err("no column that is predicted".to_owned());
+        let measured =
+            compare::number(row, "layer_time_ms").ok_or("no column that is predicted")?;
+        let predicted = 1e3 * layer::time_by_layer(&setup)?;
+        let found = Row::new(id.to_owned(), "layer_time_ms", measured, predicted);
+        return Ok((vec![found], Vec::new()));
     }
     let report = simulate(&setup::scenario(&setup)?)?;
     Ok(compare::compare(row, &setup, &report, id))
