@@ -93,36 +93,112 @@ impl Plan {
     }
 }
 
-/// Spreads `layers` over `stages`; the first stages take one more where they don't divide.
-pub fn split_layers(layers: u64, stages: u64) -> Vec<Stage> {
+/// Spreads the layers of `shape` over `stages` as `framework` does.
+///
+/// Megatron gives every stage as many; where L + 2 divides by the stages and L does not, the first
+/// and the last have one less (its options that count embedding and loss as layers). nanotron
+/// balances the compute of layers and head. The others, and what does not divide, spread the layers
+/// evenly, the first stages taking one more.
+pub fn split_layers(shape: &ModelShape, framework: Framework, stages: u64) -> Vec<Stage> {
+    let layers = shape.depth();
     let (each, rest) = (layers / stages, layers % stages);
+    let counts_ends = framework == Framework::Megatron
+        && stages > 2
+        && rest != 0
+        && (layers + 2).is_multiple_of(stages);
+    let counts: Vec<u64> = if counts_ends {
+        let each = (layers + 2) / stages;
+        (0..stages).map(|stage| each - u64::from(stage == 0 || stage + 1 == stages)).collect()
+    } else if framework == Framework::Nanotron && stages <= layers {
+        balance_compute(shape, stages)
+    } else {
+        (0..stages).map(|stage| each + u64::from(stage < rest)).collect()
+    };
     let mut first_layer = 0;
-    (0..stages)
-        .map(|stage| {
-            let count = each + u64::from(stage < rest);
+    counts
+        .into_iter()
+        .zip(0..)
+        .map(|(layers, stage)| {
             let this = Stage {
                 first_layer,
-                layers: count,
+                layers,
                 has_embedding: stage == 0,
                 has_head: stage + 1 == stages,
             };
-            first_layer += count;
+            first_layer += layers;
             this
         })
         .collect()
 }
 
+/// nanotron's rule: blocks in order, the next stage begins when the compute so far exceeds the
+/// stages' share of all; a layer costs 4·H·a·d + 3·H·F, the head V·H (`get_block_compute_costs`).
+///
+/// A stage that would have nothing takes a layer of the one before, which is idle in nanotron.
+fn balance_compute(shape: &ModelShape, stages: u64) -> Vec<u64> {
+    let attention = &shape.attention;
+    let layer = shape.hidden * (4 * attention.heads * attention.head_dim + 3 * shape.mlp.ffn);
+    let head = if shape.lm_head { shape.vocab * shape.hidden } else { 0 };
+    let total = u128::from(shape.depth() * layer + head);
+    let mut counts = vec![0; usize::try_from(stages).expect("stages are few")];
+    let (mut stage, mut so_far) = (0, 0_u128);
+    for _ in 0..shape.depth() {
+        counts[stage] += 1;
+        so_far += u128::from(layer);
+        if so_far * u128::from(stages) > total * (stage as u128 + 1) && stage + 1 < counts.len() {
+            stage += 1;
+        }
+    }
+    for empty in 1..counts.len() - 1 {
+        if counts[empty] == 0
+            && let Some(giver) = (0..empty).rev().find(|&stage| counts[stage] > 1)
+        {
+            counts[giver] -= 1;
+            counts[empty] += 1;
+        }
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::catalog;
+
+    fn counts(id: &str, layers: u64, framework: Framework, stages: u64) -> Vec<u64> {
+        let mut shape = catalog::find(id).expect("listed").shape.clone();
+        shape.layers = layers;
+        split_layers(&shape, framework, stages).iter().map(|stage| stage.layers).collect()
+    }
 
     #[test]
     fn stages_cover_all_layers_once() {
-        for (layers, stages) in [(32, 1), (32, 4), (126, 16), (7, 7), (13, 4)] {
-            let split = split_layers(layers, stages);
-            assert_eq!(split.iter().map(|s| s.layers).sum::<u64>(), layers);
-            assert!(split.windows(2).all(|w| w[0].first_layer + w[0].layers == w[1].first_layer));
-            assert!(split[0].has_embedding && split[split.len() - 1].has_head);
+        let mut shape = catalog::find("llama-2-7b").expect("listed").shape.clone();
+        for framework in Framework::ALL {
+            for (layers, stages) in [(32, 1), (32, 4), (126, 16), (7, 7), (13, 4), (28, 16)] {
+                shape.layers = layers;
+                let split = split_layers(&shape, *framework, stages);
+                assert_eq!(split.iter().map(|s| s.layers).sum::<u64>(), layers);
+                let follows = |w: &[Stage]| w[0].first_layer + w[0].layers == w[1].first_layer;
+                assert!(split.windows(2).all(follows));
+                assert!(split[0].has_embedding && split[split.len() - 1].has_head);
+                assert!(split[..split.len() - 1].iter().all(|stage| stage.layers > 0));
+            }
         }
+    }
+
+    #[test]
+    fn megatron_takes_a_layer_from_both_ends_where_that_makes_the_rest_equal() {
+        // The zero-bubble paper's models have 4·p − 2 layers (Qi et al. 2023, Table 3).
+        assert_eq!(counts("gpt2", 30, Framework::Megatron, 8), [3, 4, 4, 4, 4, 4, 4, 3]);
+        assert_eq!(counts("gpt2", 32, Framework::Megatron, 8), [4; 8]);
+        assert_eq!(counts("gpt2", 30, Framework::DeepSpeed, 8), [4, 4, 4, 4, 4, 4, 3, 3]);
+    }
+
+    #[test]
+    fn nanotron_counts_the_head_as_work() {
+        // The head of Llama 3.2 1B weighs 3.9 of its 16 layers: 9.96 a stage.
+        assert_eq!(counts("llama-3.2-1b", 16, Framework::Nanotron, 2), [10, 6]);
+        assert_eq!(counts("llama-3.2-1b", 16, Framework::Nanotron, 4), [5, 5, 5, 1]);
     }
 }

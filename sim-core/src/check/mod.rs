@@ -91,7 +91,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     let plan = Plan {
         scenario: resolved,
         model_name: model.name,
-        stages: split_layers(model.shape.depth(), degrees.pp),
+        stages: split_layers(&model.shape, workload.framework, degrees.pp),
         model: model.shape,
         device: machine.device,
         devices_per_node: scenario.hardware.devices_per_node,

@@ -19,7 +19,7 @@ pub struct Machines {
 /// column tells a stand-in that has other rates or another size.
 const NAMES: &[(&str, &str, bool)] = &[
     // 96 GB of HBM2e at 2.4 TB/s and 500 W (torchtitan).
-    ("hbm2e", "h100-sxm5-80", true),
+    ("hbm2e", "h100-sxm5-96-hbm2e", false),
     // DGX-2's V100 has 350 W and faster memory.
     ("v100-sxm3", "v100-sxm2-32", true),
     ("ampere", "a100-sxm4-80", false),

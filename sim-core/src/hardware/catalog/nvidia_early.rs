@@ -145,6 +145,30 @@ pub(super) static DEVICES: &[Device] = &[
         ..VOLTA
     },
     Device {
+        id: "titan-rtx-24",
+        aliases: &["titan-rtx"],
+        name: "Titan RTX",
+        year: 2018,
+        segment: Segment::Workstation,
+        memory_marketing_gb: 24.0,
+        memory_smi_mib: Some(24_220),
+        memory_bandwidth_gb_per_s: 672.0,
+        peaks: DensePeaks {
+            fp32_tflops: Some(16.3),
+            fp16_tflops: Some(130.5),
+            int8_tops: Some(261.0),
+            ..DensePeaks::NONE
+        },
+        sm_count: Some(72),
+        boost_mhz: Some(1770),
+        bridge_link: Some("nvlink2-bridge"),
+        pcie: Some(Pcie::GEN3_X16),
+        tdp_w: Some(280.0),
+        basis: DeviceBasis { memory: Basis::Assumed, ..USUAL_BASIS },
+        source: "vendor data sheet, checked by SMs × clock; usable memory assumed",
+        ..TURING
+    },
+    Device {
         id: "rtx2080ti-11",
         aliases: &["rtx2080ti", "2080ti"],
         name: "GeForce RTX 2080 Ti",

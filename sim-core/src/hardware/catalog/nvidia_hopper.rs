@@ -68,6 +68,34 @@ pub(super) static DEVICES: &[Device] = &[
         ..HOPPER
     },
     Device {
+        id: "h100-sxm5-96-hbm2e",
+        aliases: &["h100-96", "h100-hbm2e"],
+        name: "H100 SXM5 96GB HBM2e (500 W)",
+        year: 2023,
+        memory_marketing_gb: 96.0,
+        memory_smi_mib: Some(97_871),
+        memory_torch_gib: Some(95.04),
+        memory_bandwidth_gb_per_s: 2400.0,
+        peaks: DensePeaks {
+            fp32_tflops: Some(67.0),
+            tf32_tflops: Some(494.7),
+            fp16_tflops: Some(989.4),
+            bf16_tflops: Some(989.4),
+            fp8_tflops: Some(1978.9),
+            int8_tops: Some(1978.9),
+            ..DensePeaks::NONE
+        },
+        sm_count: Some(132),
+        boost_mhz: Some(1830),
+        intra_link: Some("nvlink4"),
+        pcie: Some(Pcie::GEN5_X16),
+        tdp_w: Some(500.0),
+        basis: DeviceBasis { memory: Basis::Assumed, ..USUAL_BASIS },
+        source: "torchtitan's benchmark pages: HBM2e at 2.4 TB/s, 500 W; peaks of the H100 SXM5, \
+                 driver memory of the H20 and GH200",
+        ..HOPPER
+    },
+    Device {
         id: "h100-nvl-94",
         aliases: &["h100-nvl", "h100-94"],
         name: "H100 NVL 94GB (per card)",
