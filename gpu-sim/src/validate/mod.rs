@@ -1,11 +1,16 @@
 //! `headroom validate`: predictions beside measurements that others have published.
 
 mod analytic;
+mod answer;
 mod fields;
+mod infer;
+mod job;
 mod playbook;
 mod pytorch_trace;
 mod summary;
 mod training;
+mod user_reports;
+mod vocabulary;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
@@ -41,12 +46,29 @@ pub struct Row {
     /// Runs of one name are alternatives to each other: their order is compared too.
     #[serde(skip)]
     pub cell: Option<String>,
+    /// What a verdict rests on.
+    #[serde(skip)]
+    pub need: Option<Need>,
+}
+
+/// Memory that the fullest GPU needs, and what it has, in GiB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Need {
+    pub need_gib: f64,
+    pub capacity_gib: f64,
 }
 
 impl Row {
     /// A prediction that nothing else is known of.
     pub fn new(id: String, metric: &'static str, measured: f64, predicted: f64) -> Self {
-        Self { id, metric, measured, predicted, trivial: None, cell: None }
+        Self { id, metric, measured, predicted, trivial: None, cell: None, need: None }
+    }
+
+    /// A verdict beside ours.
+    pub fn fits(id: String, measured: bool, predicted: bool, need: Need) -> Self {
+        let number = |verdict: bool| f64::from(u8::from(verdict));
+        let row = Self::new(id, "fits", number(measured), number(predicted));
+        Self { need: Some(need), ..row }
     }
 }
 
@@ -67,13 +89,23 @@ pub struct Compared {
     pub skipped: Vec<Skip>,
 }
 
+impl Compared {
+    /// A line that is not compared.
+    pub fn skipped(source: impl Into<String>, reason: impl Into<String>) -> Self {
+        let skip = Skip { metric: None, reason: reason.into() };
+        Self { source: source.into(), rows: Vec::new(), skipped: vec![skip] }
+    }
+}
+
 /// A file that is understood, and how a line of it becomes predictions.
 type Reader = (&'static str, fn(usize, &Value) -> Compared);
 
-const READERS: [Reader; 3] = [
+const READERS: [Reader; 5] = [
     ("pytorch_trace.jsonl", pytorch_trace::read),
     ("train.jsonl", training::read),
     ("playbook_sweep.jsonl", playbook::read),
+    ("infer.jsonl", infer::read),
+    ("user_reports.jsonl", user_reports::read),
 ];
 
 /// Compares all files of a folder.
@@ -108,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let sources: Vec<_> = summaries.iter().flat_map(Summary::metrics).collect();
         writeln!(out, "{}", json!({"sources": sources, "rows": rows}))?;
     } else {
-        write!(out, "{}", summary::table(&summaries))?;
+        write!(out, "{}{}", summary::table(&summaries), summary::wrong(&rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

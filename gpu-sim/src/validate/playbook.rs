@@ -45,6 +45,7 @@ fn predict(row: Fields<'_>, id: &str) -> Result<(Vec<Row>, Vec<Skip>), Reason> {
             predicted: tokens,
             trivial: Some(tokens * time.step_s / trivial_step_s(time)),
             cell: Some(cell(row)?),
+            need: None,
         });
     }
     if let Some(measured) = memory {

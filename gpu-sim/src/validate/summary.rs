@@ -257,6 +257,26 @@ pub fn table(summaries: &[Summary]) -> String {
     text
 }
 
+/// The verdicts that are wrong and what ours rest on, one a line.
+pub fn wrong(rows: &[Row]) -> String {
+    let verdict = |value: f64| if value > 0.5 { "fits" } else { "does not fit" };
+    let mut text = String::new();
+    for row in rows.iter().filter(|row| row.metric == VERDICT) {
+        let (Some(need), false) = (row.need, row.predicted == row.measured) else { continue };
+        writeln!(
+            text,
+            "wrong: {}, measured: {}, predicted: {}, needs {:.1} of {:.1} GiB",
+            row.id,
+            verdict(row.measured),
+            verdict(row.predicted),
+            need.need_gib,
+            need.capacity_gib,
+        )
+        .expect("a string takes every line");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +309,20 @@ mod tests {
         assert_eq!(Ranking::of(&runs[..2]), None);
         let equal = points(&[(1.0, 5.0), (2.0, 5.0), (3.0, 5.0)]);
         assert_eq!(Ranking::of(&equal).map(|r| r.spearman), Some(0.0));
+    }
+
+    #[test]
+    fn wrong_verdicts_are_listed_with_their_need() {
+        let row = |id: &str, measured, predicted, need_gib| {
+            let need = super::super::Need { need_gib, capacity_gib: 24.0 };
+            Row::fits(id.to_owned(), measured, predicted, need)
+        };
+        let rows =
+            [row("a", true, true, 20.0), row("b", false, false, 30.0), row("c", false, true, 23.0)];
+        assert_eq!(
+            wrong(&rows),
+            "wrong: c, measured: does not fit, predicted: fits, needs 23.0 of 24.0 GiB\n"
+        );
     }
 
     #[test]

@@ -64,14 +64,10 @@ pub fn compare(row: Fields<'_>, setup: &Setup, report: &Report, id: &str) -> (Ve
             continue;
         }
         match predict(row, setup, report, metric) {
-            Ok(Prediction { value, trivial }) => rows.push(Row {
-                id: id.to_owned(),
-                metric: name,
-                measured,
-                predicted: value,
-                trivial,
-                cell: None,
-            }),
+            Ok(Prediction { value, trivial }) => {
+                let row = Row::new(id.to_owned(), name, measured, value);
+                rows.push(Row { trivial, ..row });
+            }
             Err(reason) => skipped.push(Skip { metric: Some(name), reason }),
         }
     }
