@@ -1,5 +1,6 @@
 //! A published row, field by field: what is missing is `None`, what is malformed is a reason.
 
+use super::super::answer::Scope;
 use super::super::fields::{Fields, unreadable};
 use super::super::vocabulary::models::Stated;
 use serde_json::Value;
@@ -121,6 +122,19 @@ impl<'a> Measured<'a> {
     }
 }
 
+/// What notes say about several GPUs: that of the value itself first, then that of the row,
+/// which may speak of batches per GPU.
+pub fn scope(note: &str, row_note: &str) -> Option<Scope> {
+    const SUM: [&str; 5] = ["sum over", "summed over", "total over", "both cards", "total of all"];
+    let summed = |text: &str| SUM.iter().any(|sign| text.contains(sign));
+    let (note, row_note) = (note.to_lowercase(), row_note.to_lowercase());
+    if note.contains("per gpu") {
+        Some(Scope::Fullest)
+    } else {
+        (summed(&note) || summed(&row_note)).then_some(Scope::Sum)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +151,14 @@ mod tests {
         for name in ["tp", "pp", "x"] {
             assert_eq!(row.count("config", name), Err(unreadable(&format!("config.{name}"))));
         }
+    }
+
+    #[test]
+    fn notes_tell_over_which_gpus_a_value_goes() {
+        assert_eq!(scope("per GPU max", "memory summed over GPUs"), Some(Scope::Fullest));
+        assert_eq!(scope("summed over GPUs", "8 micro-batches per GPU"), Some(Scope::Sum));
+        assert_eq!(scope("", "Memory is the total over all GPUs."), Some(Scope::Sum));
+        assert_eq!(scope("", "8 micro-batches per GPU"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::super::answer::{Answer, Gauge, Scope};
 use super::super::vocabulary::engines::Family;
 use super::super::{Need, Row as Comparison};
 use super::quantity::{Metric, Quantity};
-use super::row::{Measured, Reported, Row};
+use super::row::{Measured, Reported, Row, scope};
 use super::setup::{Needs, Requests, Setup, is_bench};
 use std::cell::OnceCell;
 
@@ -163,10 +163,13 @@ impl<'a> Serving<'a> {
         let gauge = gauge(&notes, tensors.setup.engine.family);
         // Context and reserved memory depend on the device.
         let run = if gauge == Gauge::Allocated { tensors } else { self.run()? };
-        let scope = if run.setup.gpus() == 1 {
-            Scope::Fullest
-        } else {
-            scope(&notes, self.row.own_text("source_group"))?
+        let scope = scope(value.note, self.row.own_text("note"));
+        let source = self.row.own_text("source_group");
+        let scope = match scope {
+            _ if run.setup.gpus() == 1 => Scope::Fullest,
+            Some(scope) => scope,
+            None if ADDED_UP.contains(&source) => Scope::Sum,
+            None => return Err("memory per GPU or of all together: not stated".to_owned()),
         };
         run.answer.peak_gib(gauge, scope)
     }
@@ -353,18 +356,6 @@ fn gauge(notes: &str, family: Family) -> Gauge {
     }
 }
 
-/// What a row's notes say about several GPUs.
-fn scope(notes: &str, source: &str) -> Result<Scope, String> {
-    let sum = ["sum over", "summed over", "total over", "both cards"];
-    if notes.contains("per gpu") {
-        Ok(Scope::Fullest)
-    } else if sum.iter().any(|sign| notes.contains(sign)) || ADDED_UP.contains(&source) {
-        Ok(Scope::Sum)
-    } else {
-        Err("memory per GPU or of all together: not stated".to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,9 +366,5 @@ mod tests {
         assert_eq!(gauge("", Family::Vllm), Gauge::Driver);
         assert_eq!(gauge("per gpu, reserved", Family::Transformers), Gauge::Reserved);
         assert_eq!(gauge("nvidia-smi", Family::Transformers), Gauge::Driver);
-        assert_eq!(scope("per gpu max", "qwen2-speed"), Ok(Scope::Fullest));
-        assert_eq!(scope("total over gpus", "x"), Ok(Scope::Sum));
-        assert_eq!(scope("", "qwen2-speed"), Ok(Scope::Sum));
-        assert!(scope("", "x").is_err());
     }
 }

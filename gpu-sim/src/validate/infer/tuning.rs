@@ -5,7 +5,7 @@ use super::super::answer::{Answer, Gauge, Scope};
 use super::super::job::{self, ADAPTER_RANKS, Fill, Job, Offload, Program};
 use super::super::vocabulary::{devices, formats, models, quoted};
 use super::quantity::{Metric, Quantity};
-use super::row::{Measured, Reported, Row};
+use super::row::{Measured, Reported, Row, scope};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
 
@@ -82,7 +82,7 @@ impl<'a> Tuning<'a> {
     ) -> Result<(f64, Option<f64>), String> {
         let memory = |gib: f64| Ok((value.from_gib(gib), None));
         match quantity {
-            Quantity::Peak => memory(answer.peak_gib(self.gauge(value), self.scope(job, value)?)?),
+            Quantity::Peak => memory(answer.peak_gib(self.gauge(value), self.scope(job, value))?),
             Quantity::States => {
                 let states = ["weights", "gradients", "optimizer"]
                     .map(|part| answer.gib(&["model_state_bytes", part], Scope::Fullest));
@@ -138,11 +138,9 @@ impl<'a> Tuning<'a> {
     }
 
     /// Training tables print the memory of a GPU unless they say otherwise.
-    fn scope(&self, job: &Job, value: &Measured<'_>) -> Result<Scope, String> {
-        let notes = format!("{} {}", value.note, self.row.own_text("note")).to_lowercase();
-        let sum = ["summed over", "total over", "sum over"];
-        let summed = sum.iter().any(|sign| notes.contains(sign)) && !notes.contains("per gpu");
-        Ok(if job.gpus > 1 && summed { Scope::Sum } else { Scope::Fullest })
+    fn scope(&self, job: &Job, value: &Measured<'_>) -> Scope {
+        let summed = scope(value.note, self.row.own_text("note")) == Some(Scope::Sum);
+        if job.gpus > 1 && summed { Scope::Sum } else { Scope::Fullest }
     }
 }
 
