@@ -200,15 +200,25 @@ fn job(row: Row<'_>, fill: Fill) -> Result<Job, String> {
     })
 }
 
-/// The ZeRO stage in `zero` (`ZeRO-1 size -1`) or in the program's name.
+/// The ZeRO stage in `zero` (`ZeRO-1 size -1`), in the program's name, or in the source's script: Qwen's
+/// full fine-tuning has one only, `finetune_ds.sh` (`ds_config_zero2.json`).
 fn zero(row: Row<'_>, engine: &str) -> Result<u64, String> {
     let text = row.text("config", "zero").map_or_else(|| engine.to_owned(), str::to_lowercase);
     if text.contains("size") && !text.ends_with("-1") {
         return Err("ZeRO over a part of the replicas".to_owned());
     }
-    let stage =
-        |stage: u64| [format!("zero-{stage}"), format!("zero{stage}"), format!("zero {stage}")];
-    Ok((1..=3).find(|n| stage(*n).iter().any(|name| text.contains(name))).unwrap_or(0))
+    let named = |stage: &u64| {
+        let names = ["zero-", "zero", "zero "].map(|name| format!("{name}{stage}"));
+        names.iter().any(|name| text.contains(name))
+    };
+    if let Some(stage) = (1..=3).find(named) {
+        return Ok(stage);
+    }
+    let full = row.text("config", "method") == Some("Full-parameter");
+    if row.own_text("source_group") == "qwen1-readme" && full {
+        return Ok(2);
+    }
+    if text.contains("deepspeed") { Err("the ZeRO stage is not stated".to_owned()) } else { Ok(0) }
 }
 
 /// What scripts recompute where a table does not say: litgpt's on one GPU nothing, with FSDP every
@@ -350,5 +360,6 @@ mod tests {
         assert_eq!(zero("InternEvo", Some("ZeRO-1 size -1")), Ok(1));
         assert!(zero("InternEvo", Some("ZeRO-1 size 4")).is_err());
         assert_eq!(zero("litgpt", None), Ok(0));
+        assert!(zero("HF Trainer + DeepSpeed", None).is_err());
     }
 }
