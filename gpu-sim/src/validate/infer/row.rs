@@ -116,7 +116,7 @@ impl<'a> Measured<'a> {
 
     /// GiB in the value's own unit. Where the source prints `GB` and means one or the other, GiB:
     /// tools of PyTorch and the driver divide by powers of 2.
-    pub fn from_gib(&self, gib: f64) -> f64 {
+    pub fn in_own_unit(&self, gib: f64) -> f64 {
         const GIB: f64 = 1_073_741_824.0;
         if self.unit == "GB" { gib * GIB / 1e9 } else { gib }
     }
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn a_value_is_compared_in_its_own_unit() {
         let value = json!({"metric": "peak_mem_gb", "value": 1, "unit": "GB"});
-        assert!((Measured::of(&value).from_gib(1.0) - 1.073_741_824).abs() < 1e-12);
+        assert!((Measured::of(&value).in_own_unit(1.0) - 1.073_741_824).abs() < 1e-12);
         let value = json!({"metric": "peak_mem_gb", "value": 1, "unit": "GB?"});
-        assert_eq!(Measured::of(&value).from_gib(3.0).to_bits(), 3.0_f64.to_bits());
+        assert_eq!(Measured::of(&value).in_own_unit(3.0).to_bits(), 3.0_f64.to_bits());
     }
 }

@@ -107,7 +107,7 @@ impl<'a> Serving<'a> {
         quantity: Quantity,
         value: &Measured<'_>,
     ) -> Result<(f64, Option<f64>), String> {
-        let memory = |gib: f64| Ok((value.from_gib(gib), None));
+        let memory = |gib: f64| Ok((value.in_own_unit(gib), None));
         match quantity {
             Quantity::Weights => memory(self.weights_gib()?),
             Quantity::BitsPerWeight => {

@@ -129,7 +129,7 @@ impl Setup {
         }
         let gpus = self.gpus();
         // Nodes of up to 8: what all tables here were measured on.
-        let per_node = if gpus % 8 == 0 { 8 } else { gpus };
+        let per_node = if gpus.is_multiple_of(8) { 8 } else { gpus };
         json!({
             "model": self.model,
             "hardware": {

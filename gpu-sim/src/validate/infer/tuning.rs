@@ -80,7 +80,7 @@ impl<'a> Tuning<'a> {
         quantity: Quantity,
         value: &Measured<'_>,
     ) -> Result<(f64, Option<f64>), String> {
-        let memory = |gib: f64| Ok((value.from_gib(gib), None));
+        let memory = |gib: f64| Ok((value.in_own_unit(gib), None));
         match quantity {
             Quantity::Peak => memory(answer.peak_gib(self.gauge(value), self.scope(job, value))?),
             Quantity::States => {

@@ -216,7 +216,7 @@ impl Setup {
         for (name, value) in self.engine.fields() {
             workload[name] = value;
         }
-        let per_node = if self.gpus % 8 == 0 { 8 } else { self.gpus };
+        let per_node = if self.gpus.is_multiple_of(8) { 8 } else { self.gpus };
         json!({
             "model": self.model,
             "hardware": {

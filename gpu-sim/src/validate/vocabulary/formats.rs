@@ -20,8 +20,7 @@ pub fn weights(format: &str, bits: Option<f64>, group: Option<&str>) -> Result<S
     match first {
         "fp16" | "bf16" | "f16" | "float16" | "bfloat16" => return Ok("none".to_owned()),
         "fp8" | "float8" => return Ok("fp8".to_owned()),
-        // Four bits of TensorRT-LLM on Blackwell; bitsandbytes' `FP4` has half the bits of a scale
-        // a weight more and says so.
+        // Plain four bits are TensorRT-LLM's on Blackwell; tables print bitsandbytes' `FP4` as 4.5.
         "fp4" if bits == Some(4.0) => return Ok("nvfp4".to_owned()),
         "nvfp4" => return Ok("nvfp4".to_owned()),
         "mxfp4" => return Ok("mxfp4".to_owned()),
@@ -64,8 +63,8 @@ fn integers(bits: Option<f64>, group: Option<&str>) -> Option<String> {
     Some(if code == 8.0 { "int8".to_owned() } else { name })
 }
 
-/// Smallest and largest bits a weight of a whole file of a type: far outside, the name means an
-/// older layout (the first `q4_0` had fp32 scales, 5 bits).
+/// Bits a weight of types whose name meant another layout once (the first `q4_0` had fp32 scales, 5
+/// bits): a table that prints others means that one.
 const LEGACY_BITS: [(&str, f64); 2] = [("q4_0", 4.5), ("q4_1", 5.0)];
 
 fn gguf(kind: &str, bits: Option<f64>) -> Option<String> {
