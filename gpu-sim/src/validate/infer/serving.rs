@@ -115,7 +115,6 @@ impl<'a> Serving<'a> {
                 let params = answer.number(&["params", "total"])?;
                 Ok((self.weights_gib()? * 8.0 * 1_073_741_824.0 / params, None))
             }
-            Quantity::Peak if self.mode == "load" => memory(self.weights_gib()?),
             Quantity::Peak => memory(self.peak_gib(value)?),
             Quantity::KvCache => memory(self.cache_gib()?),
             Quantity::KvTokens => Ok((self.run()?.answer.number(&["time", "kv_tokens"])?, None)),
@@ -127,8 +126,7 @@ impl<'a> Serving<'a> {
 
     /// The whole model's weights, those that an engine leaves on the host too.
     fn weights_gib(&self) -> Result<f64, String> {
-        let notes = format!("{} {}", self.row.own_text("note"), "");
-        if notes.contains("excludes the embedding") {
+        if self.row.own_text("note").contains("excludes the embedding") {
             return Err("the weights are counted without the embedding table".to_owned());
         }
         let (setup, answer) = self.resting()?;
@@ -155,6 +153,9 @@ impl<'a> Serving<'a> {
         let notes = format!("{} {}", value.note, self.row.own_text("note")).to_lowercase();
         if notes.contains("rounded") || notes.contains("recommended") {
             return Err("a rounded or recommended amount, not a measured one".to_owned());
+        }
+        if self.mode == "load" {
+            return self.weights_gib();
         }
         if notes.contains("gpu0") {
             return Err("the memory of one GPU of several".to_owned());

@@ -79,7 +79,7 @@ impl Setup {
             "bf16" if device.peaks.bf16_tflops.is_none() => "fp16",
             other => other,
         };
-        let kv_cache = kv_cache(row, &weights)?;
+        let kv_cache = kv_cache(row, engine.family, &weights)?;
         let offload = offload(row, &engine)?;
         Ok(Self { model, weights, kv_cache, activations, engine, device, tp, pp, offload })
     }
@@ -188,12 +188,13 @@ fn split(row: Row<'_>, gpus: u64, family: Family) -> Result<(u64, u64), String> 
     }
 }
 
-/// `trtllm-bench` keeps keys and values in fp8 where weights are in fp8 or fp4 (its documentation
-/// prints `KV Cache Dtype: FP8` for both).
-fn kv_cache(row: Row<'_>, weights: &str) -> Result<&'static str, String> {
+/// TensorRT-LLM's tables cache keys and values in fp8 where weights are in fp8 or fp4: `--fp8_kv_cache`
+/// in the commands of its performance page (0.6.1), `KV Cache Dtype: FP8` in the log of `trtllm-bench`
+/// (0.17), the checkpoints that NVIDIA publishes (1.0).
+fn kv_cache(row: Row<'_>, engine: Family, weights: &str) -> Result<&'static str, String> {
     let stated = row.text("config", "kv_dtype");
-    let bench = is_bench(row) && matches!(weights, "fp8" | "nvfp4");
-    if stated.is_none() && bench { Ok("fp8") } else { formats::kv_cache(stated) }
+    let small = engine == Family::TensorRtLlm && matches!(weights, "fp8" | "nvfp4");
+    if stated.is_none() && small { Ok("fp8") } else { formats::kv_cache(stated) }
 }
 
 /// A run of `trtllm-bench throughput`: all requests at once, as many at a time as fit.
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_benchmark_of_tensorrt_llm_caches_in_fp8_with_fp8_weights() {
+    fn tensorrt_llm_caches_in_fp8_with_fp8_weights() {
         let mut value = row();
         value["config"]["engine"] = json!("TensorRT-LLM 1.0 (trtllm-bench)");
         value["config"]["tp"] = json!(2);

@@ -59,7 +59,7 @@ pub fn compare(report: Report<'_>, id: &str, outcome: &Outcome<'_>) -> Result<Ro
     let measured =
         outcome.number.ok_or_else(|| format!("no positive number: {}", quoted(outcome.metric)))?;
     let row = |metric, predicted| Row::new(id.to_owned(), metric, measured, predicted);
-    let resident = || Answer::of(setup.scenario(setup.longest()?));
+    let resident = || Answer::of(setup.scenario(setup.started()?));
     match outcome.metric {
         "weights_gib" => {
             let answer = Answer::of(setup.scenario(Lengths { input: 1, output: 1 }))?;
@@ -185,6 +185,14 @@ impl Setup {
         let context = self.context.filter(|context| *context > 1);
         let context = context.ok_or("the context's length is not stated")?;
         Ok(Lengths { input: context - 1, output: 1 })
+    }
+
+    /// A server that has started and waits: vLLM takes its pool whatever is asked of it.
+    fn started(&self) -> Result<Lengths, String> {
+        match self.engine.family {
+            Family::Vllm => Ok(Lengths { input: 1, output: 1 }),
+            _ => self.longest(),
+        }
     }
 
     /// Without a context only weights that do not fit are certain.

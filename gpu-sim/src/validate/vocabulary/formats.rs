@@ -30,8 +30,9 @@ pub fn weights(format: &str, bits: Option<f64>, group: Option<&str>) -> Result<S
     if has("nf4") || first == "fp4" || (first == "bnb" && bits == Some(4.0)) {
         return Ok(if has("dq") { "nf4-dq" } else { "nf4" }.to_owned());
     }
+    // GPTQ has groups in 8 bits too.
     let eight = ["int8", "8bit", "w8a8", "llm.int8"].iter().any(|word| has(word));
-    if eight || (first == "sq" && bits == Some(8.0)) {
+    if eight && first != "gptq" || (first == "sq" && bits == Some(8.0)) {
         return Ok("int8".to_owned());
     }
     // Runtimes with kernels of their own for the same layout; what HQQ, quanto and torchao store
@@ -54,13 +55,13 @@ fn integers(bits: Option<f64>, group: Option<&str>) -> Option<String> {
     if !(2.0..=8.0).contains(&code) {
         return None;
     }
-    let name = match group.unwrap_or("128") {
-        "per-channel" | "-1" => format!("int{code}-channel"),
-        size if size.parse::<u32>().is_ok_and(|size| size > 0) => format!("int{code}-g{size}"),
-        _ => return None,
-    };
-    // Eight bits are one format with whatever scales.
-    Some(if code == 8.0 { "int8".to_owned() } else { name })
+    match group.unwrap_or("128") {
+        "per-channel" | "-1" => Some(format!("int{code}-channel")),
+        size if size.parse::<u32>().is_ok_and(|size| size > 0) => {
+            Some(format!("int{code}-g{size}"))
+        }
+        _ => None,
+    }
 }
 
 /// Bits a weight of types whose name meant another layout once (the first `q4_0` had fp32 scales, 5
@@ -87,8 +88,10 @@ pub fn kv_cache(name: Option<&str>) -> Result<&'static str, String> {
     match clean(text).as_str() {
         "f16" | "fp16" | "bf16" | "bf16/fp16" | "fp16/bf16" | "auto" => Ok("fp16"),
         "fp8" | "fp8_e4m3" | "fp8_e5m2" => Ok("fp8"),
-        "int8" | "q8_0" => Ok("int8"),
-        "int4" | "q4_0" => Ok("int4"),
+        "int8" => Ok("int8"),
+        "int4" => Ok("int4"),
+        "q8_0" => Ok("q8_0"),
+        "q4_0" => Ok("q4_0"),
         "f32" | "fp32" => Ok("fp32"),
         _ => Err(format!("format of the KV cache: {}", quoted(text))),
     }
@@ -119,7 +122,7 @@ mod tests {
             ("GPTQ-128g", 4.15, Some("128"), "int4-g128"),
             ("GPTQ", 4.0, Some("32"), "int4-g32"),
             ("GPTQ", 3.0, Some("per-channel"), "int3-channel"),
-            ("GPTQ-Int8", 8.0, Some("128"), "int8"),
+            ("GPTQ-Int8", 8.0, Some("128"), "int8-g128"),
             ("AWQ GEMM", 4.0, Some("128"), "int4-g128"),
             ("AWQ", 4.0, None, "int4-g128"),
             ("LLM.int8", 8.0, None, "int8"),
