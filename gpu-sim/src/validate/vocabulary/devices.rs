@@ -116,7 +116,7 @@ mod tests {
             ("Voodoo 2", None),
             ("", None),
             ("Apple M3 Max (40-core GPU)", Some(64.0)),
-            ("H100-96GB (HBM2e 2.4 TB/s)", Some(96.0)),
+            ("H100-64GB (HBM2e 2.4 TB/s)", Some(64.0)),
         ] {
             assert!(device(name, gb).is_err(), "{name}");
         }
