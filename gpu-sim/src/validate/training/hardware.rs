@@ -153,22 +153,23 @@ mod tests {
             ("RTX 4090", 24, "rtx4090-24"),
             ("A10G", 24, "a10g-24"),
             ("T4", 16, "t4"),
+            ("Titan RTX", 24, "titan-rtx-24"),
             ("TPU v5p", 95, "tpu-v5p"),
         ] {
             assert_eq!(device(name, Some(f64::from(size))), Ok((id, false)), "{name}");
         }
-        for (name, size) in [("Titan RTX", 24), ("24GB GPU", 24), ("TPU v3", 16), ("", 80)] {
+        for (name, size) in [("Titan V", 12), ("24GB GPU", 24), ("TPU v3", 16), ("", 80)] {
             assert!(device(name, Some(f64::from(size))).is_err(), "{name}");
         }
     }
 
     #[test]
     fn a_part_that_the_catalogue_lacks_stands_in_for_memory_only() {
-        let got = read(json!({"gpu": "H100 (96GB HBM2e 2.4TB/s, 500W)", "mem_gb": 96, "count": 8,
-            "gpus_per_node": 8}));
+        let got = read(json!({"gpu": "V100-SXM3", "mem_gb": 32, "count": 16,
+            "gpus_per_node": 16}));
         let got = got.expect("a stand-in");
         assert!(got.missing.is_some());
-        assert_eq!(got.scenario["device"], "h100-sxm5-80");
+        assert_eq!(got.scenario["device"], "v100-sxm2-32");
     }
 
     #[test]
