@@ -35,6 +35,12 @@ formulas! {
     /// Weights under ZeRO-3.
     WEIGHTS_SHARDED = "weights-sharded", "s_w · ⌈Ψ / N_dp⌉", Published,
         "Rajbhandari et al. 2020 (ZeRO), §5.3";
+    /// Weights of adapters and of a frozen model.
+    WEIGHTS_FROZEN = "weights-frozen", "s_w · Ψ + s_0 · Ψ_0", Published,
+        "Hu et al. 2021 (LoRA), §4; Dettmers et al. 2023 (QLoRA), §3";
+    /// Weights of adapters and of a frozen model under ZeRO-3.
+    WEIGHTS_FROZEN_SHARDED = "weights-frozen-sharded", "(s_w · Ψ + s_0 · Ψ_0) / N_dp", Published,
+        "Hu et al. 2021 (LoRA), §4; Rajbhandari et al. 2020 (ZeRO), §5.3";
     /// Gradients, whole on every replica.
     GRADIENTS = "gradients", "s_g · Ψ", Published,
         "Rajbhandari et al. 2020 (ZeRO), §3.1";

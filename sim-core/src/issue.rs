@@ -50,6 +50,9 @@ pub enum IssueCode {
     TpDoesNotDivide,
     SequenceAbovePositions,
     LinkOfOtherKind,
+    NoAdapters,
+    QloraNotInFramework,
+    StatesNotFactored,
     TooManyTasks,
     TensorsTooLarge,
     DoesNotFit,
@@ -85,6 +88,9 @@ impl IssueCode {
         Self::TpDoesNotDivide,
         Self::SequenceAbovePositions,
         Self::LinkOfOtherKind,
+        Self::NoAdapters,
+        Self::QloraNotInFramework,
+        Self::StatesNotFactored,
         Self::TooManyTasks,
         Self::TensorsTooLarge,
         Self::DoesNotFit,
@@ -120,6 +126,9 @@ impl IssueCode {
             Self::TpDoesNotDivide => "tp-does-not-divide",
             Self::SequenceAbovePositions => "sequence-above-positions",
             Self::LinkOfOtherKind => "link-of-other-kind",
+            Self::NoAdapters => "no-adapters",
+            Self::QloraNotInFramework => "qlora-not-in-framework",
+            Self::StatesNotFactored => "states-not-factored",
             Self::TooManyTasks => "too-many-tasks",
             Self::TensorsTooLarge => "tensors-too-large",
             Self::DoesNotFit => "does-not-fit",
@@ -138,6 +147,8 @@ impl IssueCode {
             | Self::FewMicroBatches
             | Self::ZeroNotInFramework
             | Self::LinkOfOtherKind
+            | Self::QloraNotInFramework
+            | Self::StatesNotFactored
             | Self::SequenceAbovePositions
             | Self::DoesNotFit => Severity::Warning,
             _ => Severity::Error,

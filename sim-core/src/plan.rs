@@ -3,7 +3,9 @@
 use crate::cost::Topology;
 use crate::hardware::Device;
 use crate::model::ModelShape;
-use crate::operators::{Context, Kernels, Tied};
+use crate::operators::{
+    Adapters, Context, Kernels, Parameters, Tied, embedding_tape, head_tape, layer_tape,
+};
 use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
     AttentionKernel, Framework, Optimizer, OptimizerImplementation, Recompute, Scenario,
@@ -47,7 +49,12 @@ pub struct Plan {
     /// Samples of all replicas in a step.
     pub global_batch: u64,
     pub precision: Precision,
+    /// Formats of what trains.
     pub recipe: Recipe,
+    /// Formats of the model's own weights: those of `recipe` unless they are frozen.
+    pub model_recipe: Recipe,
+    /// Adapters beside a frozen model; `None` where all of it trains.
+    pub adapters: Option<Adapters>,
     pub gradient_dtype: DType,
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
@@ -75,11 +82,53 @@ impl Plan {
             sequence: self.sequence,
             tp: self.tp,
             sequence_parallel: self.sequence_parallel,
-            recipe: self.recipe,
+            recipe: self.model_recipe,
+            adapters: self.adapters,
             attention: self.attention,
             dropout: self.dropout,
             kernels: Kernels::of(self.framework, self.compile),
         }
+    }
+
+    /// True when the optimizer sees flat buffers instead of matrices.
+    pub fn flattens_parameters(&self) -> bool {
+        self.recipe.has_master || self.zero >= 1
+    }
+
+    /// The parameters of a stage on one rank, before data-parallel sharding.
+    pub fn stage_parameters(&self, stage: usize) -> Parameters {
+        self.parameters_of(self.stages[stage], &self.context(), self.tied())
+    }
+
+    /// The parameters of the whole model and its adapters, each once.
+    pub fn all_parameters(&self) -> Parameters {
+        let whole = Stage {
+            first_layer: 0,
+            layers: self.model.depth(),
+            has_embedding: true,
+            has_head: true,
+        };
+        let tied = if self.ties_head() { Tied::OnThisStage } else { Tied::No };
+        self.parameters_of(whole, &Context { tp: 1, ..self.context() }, tied)
+    }
+
+    fn parameters_of(&self, stage: Stage, context: &Context, tied: Tied) -> Parameters {
+        let mut all = Parameters::default();
+        if stage.has_embedding {
+            all.add(&embedding_tape(&self.model, context, tied).parameters(), 1);
+        }
+        for group in self.model.layer_groups() {
+            let of_kind = |layer: &u64| self.model.layer_kind(*layer) == group.kind;
+            let layers = stage.first_layer..stage.first_layer + stage.layers;
+            let count = layers.filter(of_kind).count() as u64;
+            if count > 0 {
+                all.add(&layer_tape(&self.model, group.kind, context).parameters(), count);
+            }
+        }
+        if stage.has_head {
+            all.add(&head_tape(&self.model, context, tied).parameters(), 1);
+        }
+        all
     }
 
     /// True when the token table is the head's matrix too.

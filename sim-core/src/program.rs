@@ -87,9 +87,10 @@ pub fn derive(tape: &Tape, segments: &[Range<usize>], stops_early: bool) -> Prog
     derivation.program
 }
 
-/// The memory of a gradient of an activation; a sum shares it with its inputs.
+/// The memory of a gradient of activations; a sum shares it with its inputs.
 struct Gradient {
-    tensor: TensorId,
+    /// More than one where a sum's result is cut into parts.
+    tensors: Vec<TensorId>,
     references: u32,
 }
 
@@ -109,6 +110,8 @@ struct Derivation<'a> {
     gradients: Vec<Gradient>,
     /// Index into `gradients` by tensor.
     gradient_of: Vec<Option<usize>>,
+    /// Ends with the micro-batch's backward, because no step of this tape is there to end it.
+    freed_after_backward: Vec<StepEffect>,
 }
 
 impl<'a> Derivation<'a> {
@@ -126,6 +129,7 @@ impl<'a> Derivation<'a> {
             holds: vec![0; count],
             gradients: Vec::new(),
             gradient_of: vec![None; count],
+            freed_after_backward: Vec::new(),
         };
         for (i, operator) in tape.operators.iter().enumerate() {
             for id in &operator.reads {
@@ -147,8 +151,7 @@ impl<'a> Derivation<'a> {
             this.alive[input.0] = true;
         }
         if let Some(output) = tape.output {
-            this.gradients.push(Gradient { tensor: output, references: 1 });
-            this.gradient_of[output.0] = Some(0);
+            this.new_gradient(output);
         }
         this
     }
@@ -303,9 +306,25 @@ impl<'a> Derivation<'a> {
         for &id in &operator.saves {
             self.release(id, &mut effects);
         }
-        self.program.backward.extend(backward_steps(operator, effects));
+        let mut steps = backward_steps(operator);
+        if steps.is_empty() {
+            self.without_steps(effects);
+        } else {
+            attach(&mut steps, effects);
+            self.program.backward.extend(steps);
+        }
         for id in added {
             self.program.backward.push(self.accumulation(id));
+        }
+    }
+
+    /// What an operator without backward kernels frees is freed with what ran before it.
+    fn without_steps(&mut self, effects: Vec<StepEffect>) {
+        match self.program.backward.last_mut() {
+            Some(before) => before.effects.extend(
+                effects.into_iter().map(|effect| StepEffect { moment: Moment::End, ..effect }),
+            ),
+            None => self.freed_after_backward.extend(effects),
         }
     }
 
@@ -329,7 +348,10 @@ impl<'a> Derivation<'a> {
         inputs.sort_unstable();
         inputs.dedup();
         inputs.retain(|id| self.tape.tensors[id.0].differentiable);
-        let of_output = operator.writes.iter().find_map(|id| self.gradient_of[id.0]);
+        let of_output = match operator.gradient {
+            GradientRule::Alias => self.gradient_of_outputs(operator),
+            GradientRule::Fresh | GradientRule::InPlaceOfSaved => None,
+        };
         for id in inputs {
             let exists = self.gradient_of[id.0].is_some();
             match (operator.gradient, of_output) {
@@ -343,8 +365,7 @@ impl<'a> Derivation<'a> {
                     // The saved tensor turns into the gradient: same bytes, no allocation, and
                     // nothing to free when its last hold goes.
                     self.alive[id.0] = false;
-                    self.gradients.push(Gradient { tensor: id, references: 1 });
-                    self.gradient_of[id.0] = Some(self.gradients.len() - 1);
+                    self.new_gradient(id);
                     effects.push(self.effect(id, Moment::Start, -1));
                     effects.push(self.gradient_effect(id, Moment::Start, 1));
                 }
@@ -353,8 +374,7 @@ impl<'a> Derivation<'a> {
                     if exists {
                         added.push(id);
                     } else {
-                        self.gradients.push(Gradient { tensor: id, references: 1 });
-                        self.gradient_of[id.0] = Some(self.gradients.len() - 1);
+                        self.new_gradient(id);
                     }
                 }
             }
@@ -362,12 +382,39 @@ impl<'a> Derivation<'a> {
         added
     }
 
+    /// The gradient of `tensor` is memory of its own.
+    fn new_gradient(&mut self, tensor: TensorId) {
+        self.gradient_of[tensor.0] = Some(self.gradients.len());
+        self.gradients.push(Gradient { tensors: vec![tensor], references: 1 });
+    }
+
+    /// The one gradient of all outputs; those of several parts become one.
+    fn gradient_of_outputs(&mut self, operator: &Operator) -> Option<usize> {
+        let mut found: Vec<usize> =
+            operator.writes.iter().filter_map(|id| self.gradient_of[id.0]).collect();
+        found.sort_unstable();
+        found.dedup();
+        let (&first, others) = found.split_first()?;
+        for &other in others {
+            let gradient = &mut self.gradients[other];
+            let tensors = std::mem::take(&mut gradient.tensors);
+            let references = std::mem::take(&mut gradient.references);
+            self.gradients[first].tensors.extend(tensors);
+            self.gradients[first].references += references;
+            for index in self.gradient_of.iter_mut().flatten().filter(|index| **index == other) {
+                *index = first;
+            }
+        }
+        Some(first)
+    }
+
     fn drop_gradient(&mut self, gradient: usize, effects: &mut Vec<StepEffect>) {
         let shared = &mut self.gradients[gradient];
         shared.references -= 1;
         if shared.references == 0 {
-            let tensor = shared.tensor;
-            effects.push(self.gradient_effect(tensor, Moment::End, -1));
+            for tensor in std::mem::take(&mut shared.tensors) {
+                effects.push(self.gradient_effect(tensor, Moment::End, -1));
+            }
         }
     }
 
@@ -385,6 +432,7 @@ impl<'a> Derivation<'a> {
         for &id in &self.tape.retained {
             self.free(id, &mut effects);
         }
+        effects.append(&mut self.freed_after_backward);
         self.program.after_backward = effects;
     }
 }
@@ -405,6 +453,9 @@ fn workspace(bytes: u64, effects: &mut Vec<StepEffect>) {
 /// The kernel and then the collective of an operator's forward.
 fn forward_steps(operator: &Operator, phase: Phase, effects: Vec<StepEffect>) -> Vec<Step> {
     let mut steps = Vec::new();
+    if let Some(work) = operator.preparation {
+        steps.push(compute_step("dequantize", phase, work));
+    }
     if let Some(work) = operator.forward {
         steps.push(compute_step(operator.name, phase, work));
     }
@@ -416,10 +467,13 @@ fn forward_steps(operator: &Operator, phase: Phase, effects: Vec<StepEffect>) ->
 }
 
 /// The collective and then the kernels of an operator's backward.
-fn backward_steps(operator: &Operator, effects: Vec<StepEffect>) -> Vec<Step> {
+fn backward_steps(operator: &Operator) -> Vec<Step> {
     let mut steps = Vec::new();
     if let Some(collective) = operator.backward_collective {
         steps.push(collective_step(operator.name, collective));
+    }
+    if let Some(work) = operator.preparation {
+        steps.push(compute_step("dequantize", Phase::Backward, work));
     }
     if let Some(work) = operator.backward_input {
         steps.push(compute_step(operator.name, Phase::Backward, work));
@@ -433,7 +487,6 @@ fn backward_steps(operator: &Operator, effects: Vec<StepEffect>) -> Vec<Step> {
         last.reduced_parameters = operator.reduced_parameters;
         last.gradient_size = operator.gradient_size;
     }
-    attach(&mut steps, effects);
     steps
 }
 

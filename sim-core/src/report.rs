@@ -58,6 +58,8 @@ pub struct ParamsReport {
     pub total: u64,
     /// Parameters that one token passes through.
     pub active: u64,
+    /// Parameters that train: all, or those of the adapters, which `total` does not count.
+    pub trainable: u64,
 }
 
 /// Memory of all kinds of ranks.

@@ -89,7 +89,7 @@ fn every_problem_names_its_field() {
 fn all_errors_are_listed_at_once() {
     let found = codes(
         r#"{"model": "lama", "hardware": {"device": "a1000", "pcie": "x", "nvme": "y"},
-        "workload": {"optimizer": "muon"}, "strategy": {"tp": 3}}"#,
+        "workload": {"engine": "none"}, "strategy": {"tp": 3}}"#,
     );
     let fields: Vec<&str> = found.iter().map(|(_, field)| field.as_str()).collect();
     for field in [
@@ -97,7 +97,7 @@ fn all_errors_are_listed_at_once() {
         "hardware.device",
         "hardware.pcie",
         "hardware.nvme",
-        "workload.optimizer",
+        "workload.engine",
         "strategy.dp",
     ] {
         assert!(fields.contains(&field), "{field} of {fields:?}");

@@ -78,3 +78,24 @@ fn a_step_ends_with_permanent_memory_only() {
         }
     }
 }
+
+/// The tapes have every parameter that the model's exact count has, on one rank and on four.
+#[test]
+fn tapes_hold_the_parameters_of_the_model() {
+    for entry in sim_core::model::catalog::MODELS {
+        for tp in [1, 4] {
+            let text = format!(
+                r#"{{"model": "{}", "hardware": {{"device": "h100", "devices_per_node": {tp}}},
+                "workload": {{"sequence": 8}}, "strategy": {{"tp": {tp}}}}}"#,
+                entry.id
+            );
+            let scenario = Scenario::from_json(&text).expect("a scenario");
+            let Ok(checked) = sim_core::check::check(&scenario) else { continue };
+            let of_tapes = checked.plan.stage_parameters(0);
+            let exact = entry.shape.params_per_rank(tp, 1).total();
+            assert_eq!(of_tapes.trained(), exact, "{} tp {tp}", entry.id);
+            assert_eq!(of_tapes.frozen, 0, "{}", entry.id);
+            assert_eq!(checked.plan.all_parameters().trained(), entry.shape.total_params());
+        }
+    }
+}

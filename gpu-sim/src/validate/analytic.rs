@@ -47,9 +47,8 @@ fn predict(row: Fields<'_>, source: &str, metric: &str) -> Result<f64, Reason> {
 }
 
 /// Mixed-precision Adam as the ZeRO paper counts it.
-fn zero_bytes() -> Result<StateBytes, Reason> {
+fn zero_bytes() -> StateBytes {
     StateBytes::new(Precision::Fp16Mixed, DType::Fp16, Optimizer::AdamW)
-        .ok_or_else(|| "not simulated: workload.optimizer".to_owned())
 }
 
 /// Model states of a GPU in GB (Rajbhandari et al. 2020, Table 1).
@@ -60,7 +59,7 @@ fn zero_states(row: Fields<'_>) -> Result<f64, Reason> {
     if !(0.0..1e6).contains(&billions) {
         return Err("unreadable: model.params_b".to_owned());
     }
-    let states = model_states(zero_bytes()?, (billions * 1e9) as u64, dp, zero);
+    let states = model_states(zero_bytes(), (billions * 1e9) as u64, dp, zero);
     Ok(states.total() as f64 / 1e9)
 }
 
@@ -73,7 +72,7 @@ fn zero_largest(row: Fields<'_>) -> Result<f64, Reason> {
     let zero = row.count("config.zero_stage")?.ok_or_else(|| incomplete("config.zero_stage"))?;
     // Bytes a parameter, of a number of parameters that every degree up to a million divides closely.
     let parameters = 1_u64 << 40;
-    let states = model_states(zero_bytes()?, parameters, dp, zero);
+    let states = model_states(zero_bytes(), parameters, dp, zero);
     let each = states.total() as f64 / parameters as f64;
     Ok(memory / each * tp as f64)
 }
@@ -90,8 +89,7 @@ fn layer_states(row: Fields<'_>) -> Result<f64, Reason> {
     let layers: Result<f64, Reason> = degree("model.layers");
     let parts: Result<f64, Reason> = Ok(degree("config.tp")? * degree("config.pp")?);
     let parameters = matrices as f64 * layers? / parts?;
-    let bytes = StateBytes::new(Precision::Fp16Mixed, DType::Fp32, Optimizer::AdamW)
-        .ok_or_else(|| "not simulated: workload.optimizer".to_owned())?;
+    let bytes = StateBytes::new(Precision::Fp16Mixed, DType::Fp32, Optimizer::AdamW);
     let each = model_states(bytes, 1, 1, 0).total() as f64;
     Ok(parameters * each / GIB)
 }

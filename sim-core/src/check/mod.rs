@@ -3,6 +3,7 @@
 //! Architecture invariant: nothing is fixed silently; what is not modelled is refused by name.
 
 mod batch;
+mod finetune;
 mod hardware;
 mod model;
 mod numbers;
@@ -70,9 +71,12 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     if let (Some(model), Some(machine)) = (&model, &machine) {
         strategy::check(scenario, &model.shape, machine, &mut issues);
     }
+    let adapters =
+        model.as_ref().and_then(|model| finetune::resolve(scenario, &model.shape, &mut issues));
     let degrees = strategy::degrees(scenario, &mut issues);
     let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
-    let (Some(model), Some(machine), Some(degrees), Some(batch)) = (model, machine, degrees, batch)
+    let (Some(model), Some(machine), Some(adapters), Some(degrees), Some(batch)) =
+        (model, machine, adapters, degrees, batch)
     else {
         return Err(sorted(issues));
     };
@@ -110,6 +114,8 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         global_batch: batch.global,
         precision: workload.precision,
         recipe,
+        model_recipe: workload.model_recipe(),
+        adapters,
         gradient_dtype,
         optimizer: workload.optimizer,
         optimizer_implementation: workload.optimizer_implementation,

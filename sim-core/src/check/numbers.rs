@@ -2,7 +2,7 @@
 
 use super::ranges::RANGES;
 use crate::issue::{Issue, IssueCode};
-use crate::scenario::{Edit, LinkChoice, ModelChoice, Scenario};
+use crate::scenario::{Edit, Finetune, LinkChoice, ModelChoice, Scenario};
 
 /// One issue for every number that is out of its range.
 pub fn out_of_range(scenario: &Scenario) -> Vec<Issue> {
@@ -49,6 +49,9 @@ fn number(scenario: &Scenario, field: &str) -> Option<f64> {
         };
         return value.map(|n| n as f64);
     }
+    if let Some(part) = name.strip_prefix("finetune.") {
+        return adapter_number(&workload.finetune, part);
+    }
     if let Some((link, part)) = name.split_once('.') {
         let choice = match link {
             "intra" => &hardware.intra,
@@ -85,6 +88,22 @@ fn number(scenario: &Scenario, field: &str) -> Option<f64> {
     }
 }
 
+/// The number `lora.rank`, `qlora.dropout` …, where the scenario trains such adapters.
+fn adapter_number(finetune: &Finetune, part: &str) -> Option<f64> {
+    let (kind, name) = part.split_once('.')?;
+    let (rank, alpha, dropout) = match finetune {
+        Finetune::Lora(choice) if kind == "lora" => (choice.rank, choice.alpha, choice.dropout),
+        Finetune::Qlora(choice) if kind == "qlora" => (choice.rank, choice.alpha, choice.dropout),
+        _ => return None,
+    };
+    match name {
+        "rank" => Some(rank as f64),
+        "alpha" => alpha,
+        "dropout" => Some(dropout),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,13 +116,19 @@ mod tests {
             "hardware": {"device": "a100-sxm-80gb",
                 "intra": {"gb_per_s": 1, "latency_us": 1}, "inter": {"gb_per_s": 1, "latency_us": 1},
                 "pcie": {"gb_per_s": 1, "latency_us": 1}, "nvme": {"gb_per_s": 1, "latency_us": 1}},
-            "workload": {"global_batch": 1, "gradient_accumulation": 1},
+            "workload": {"global_batch": 1, "gradient_accumulation": 1, "finetune": FINETUNE},
             "strategy": {"dp": 1}
         }"#;
-        let scenario = Scenario::from_json(text).expect("a scenario");
+        // A scenario trains one kind of adapters.
+        let kinds = ["lora", "qlora"].map(|kind| {
+            let finetune = format!(r#"{{"{kind}": {{"rank": 8, "alpha": 16}}}}"#);
+            Scenario::from_json(&text.replace("FINETUNE", &finetune)).expect("a scenario")
+        });
         for (field, _) in RANGES {
-            assert!(number(&scenario, field).is_some(), "{field}");
+            assert!(kinds.iter().any(|kind| number(kind, field).is_some()), "{field}");
         }
-        assert_eq!(out_of_range(&scenario), vec![]);
+        for kind in &kinds {
+            assert_eq!(out_of_range(kind), vec![]);
+        }
     }
 }

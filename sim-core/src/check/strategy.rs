@@ -5,7 +5,7 @@ use super::model::nearest_divisor;
 use crate::issue::{Issue, IssueCode};
 use crate::model::{ModelShape, Positions};
 use crate::plan::Plan;
-use crate::scenario::{AttentionKernel, Edit, Framework, Scenario, ScheduleName};
+use crate::scenario::{AttentionKernel, Edit, Framework, Optimizer, Scenario, ScheduleName};
 
 /// How the GPUs are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,9 @@ const MAX_OPERATIONS: u64 = 1_500_000;
 
 /// Operations of a layer forward and backward, about.
 const OPERATIONS_PER_LAYER: u64 = 60;
+
+/// As above with adapters, and weights made ready for each product.
+const ADAPTED_OPERATIONS_PER_LAYER: u64 = 160;
 
 /// Largest sum of all tensors that is computed with, in bytes: a quarter of what 64 bits count.
 const MAX_BYTES: f64 = 2e18;
@@ -179,6 +182,13 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("workload.framework", "deepspeed")),
         );
     }
+    if plan.optimizer == Optimizer::Adafactor && plan.flattens_parameters() {
+        issues.push(
+            Issue::new(IssueCode::StatesNotFactored, "workload.optimizer")
+                .way_out(Edit::new("workload.framework", "pytorch"))
+                .way_out(Edit::new("workload.optimizer", "adamw-8bit")),
+        );
+    }
     if plan.zero >= 2 && plan.pp > 1 {
         issues.push(
             Issue::new(IssueCode::ZeroWithPipeline, "strategy.zero")
@@ -220,7 +230,9 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
 fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
     let (model, attention) = (&plan.model, &plan.model.attention);
     let tokens = plan.micro_batch as f64 * plan.sequence as f64;
-    let widths = 16 * model.hidden + 8 * model.mlp.ffn + 8 * attention.heads * attention.head_dim;
+    let rank = plan.adapters.map_or(0, |adapters| adapters.rank);
+    let widths =
+        16 * (model.hidden + rank) + 8 * model.mlp.ffn + 8 * attention.heads * attention.head_dim;
     let scores = match plan.attention {
         AttentionKernel::Eager => 4.0 * attention.heads as f64 * plan.sequence as f64,
         AttentionKernel::Flash => 0.0,
@@ -237,7 +249,11 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("workload.sequence", plan.model.max_sequence.min(2048))),
         );
     }
-    let each = OPERATIONS_PER_LAYER * (model.depth() + 2 * plan.pp);
+    let per_layer = match plan.adapters {
+        None => OPERATIONS_PER_LAYER,
+        Some(_) => ADAPTED_OPERATIONS_PER_LAYER,
+    };
+    let each = per_layer * (model.depth() + 2 * plan.pp);
     let operations = plan.micro_batches.saturating_mul(each);
     if operations > MAX_OPERATIONS {
         let most = MAX_OPERATIONS / each;

@@ -1,11 +1,10 @@
 //! Values of the scenario format that this build does not simulate: refused by name, never ignored.
 
 use crate::issue::{Issue, IssueCode};
-use crate::memory::optimizer_states;
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
-    Edit, Finetune, Framework, OffloadTarget, Scenario, ScheduleName, WorkloadKind,
+    Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
 };
 use serde_json::json;
 
@@ -49,13 +48,9 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     if workload.precision == Precision::Fp8Mixed {
         refuse("workload.precision", "fp8-mixed", json!("bf16-mixed"));
     }
-    if optimizer_states(workload.optimizer, workload.precision).is_none() {
-        refuse("workload.optimizer", workload.optimizer.name(), json!("adamw"));
-    }
-    match workload.finetune {
-        Finetune::Full => {}
-        Finetune::Lora(_) => refuse("workload.finetune", "lora", json!("full")),
-        Finetune::Qlora(_) => refuse("workload.finetune", "qlora", json!("full")),
+    if workload.optimizer == Optimizer::Muon && strategy.zero >= 1 {
+        // Whole matrices would have to be gathered for the step.
+        refuse("strategy.zero", "muon", json!(0));
     }
     if matches!(workload.framework, Framework::Fsdp | Framework::Nanotron) {
         refuse("workload.framework", workload.framework.name(), json!("pytorch"));

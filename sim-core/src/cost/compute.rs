@@ -2,12 +2,9 @@
 
 use super::Cost;
 use crate::hardware::{Basis, ComputeEfficiency, Device};
-use crate::memory::StateBytes;
 use crate::operators::{Engine, Work};
-use crate::plan::Plan;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::Assumption;
-use crate::scenario::{Framework, OptimizerImplementation};
 use crate::trace::Bound;
 
 /// Share of the dense peak that fused attention reaches.
@@ -50,69 +47,6 @@ pub fn cost(
         Bound::Memory
     };
     Cost { time: Secs::new(launch + together), bound }
-}
-
-/// Memory passes of AdamW written out in tensor operations, against those of one fused kernel:
-/// 80 against 28 bytes a parameter in fp32 (two moment updates of 12 and 20, square root 8,
-/// division 8, sum 8, update 16, decay 8). Counted from PyTorch's `_multi_tensor_adamw`.
-const UNFUSED_PASSES: f64 = 80.0 / 28.0;
-
-/// Kernels that AdamW written out in tensor operations launches for a tensor.
-const UNFUSED_KERNELS: f64 = 9.0;
-
-/// The optimizer step: reads the gradient, reads and writes all states, writes the weights.
-///
-/// For Adam with a master copy that is 2 + 2·12 + 2 = 28 bytes a parameter with two-byte
-/// gradients and weights. `tensors` is the number of parameter tensors: a loop launches its kernels
-/// for each of them.
-pub fn optimizer_work(
-    states: StateBytes,
-    parameters: u64,
-    implementation: OptimizerImplementation,
-    tensors: u64,
-) -> Work {
-    let own = states.optimizer.bytes(parameters);
-    let weights_read = if states.optimizer.master > 0 { 0 } else { states.weights };
-    let traffic = (states.gradients + states.weights + weights_read) * parameters + 2 * own;
-    let fused = Work::stream(traffic, 1);
-    match implementation {
-        OptimizerImplementation::Fused => fused,
-        OptimizerImplementation::Foreach => {
-            Work { bytes: fused.bytes * UNFUSED_PASSES, launches: UNFUSED_KERNELS, ..fused }
-        }
-        OptimizerImplementation::Loop => Work {
-            bytes: fused.bytes * UNFUSED_PASSES,
-            launches: UNFUSED_KERNELS * tensors as f64,
-            ..fused
-        },
-    }
-}
-
-/// Parameters that DeepSpeed's ZeRO-3 steps over at a time: `sub_group_size`, default 1e9
-/// (DeepSpeed configuration reference).
-const DEEPSPEED_SUB_GROUP: u64 = 1_000_000_000;
-
-/// Parameters that the optimizer steps over at a time, where not all at once.
-pub fn step_group(plan: &Plan) -> Option<u64> {
-    (plan.framework == Framework::DeepSpeed && plan.zero >= 3).then_some(DEEPSPEED_SUB_GROUP)
-}
-
-/// Memory that the optimizer step needs for itself, in bytes per parameter of the shard.
-///
-/// With a master copy the gradients are cast to fp32 for the whole shard (DeepSpeed's and Apex's
-/// `fp32_groups_flat.grad`); multi-tensor implementations make a temporary as large as what they
-/// update.
-pub fn step_temporaries(plan: &Plan) -> Vec<(&'static str, u64)> {
-    let mut temporaries = Vec::new();
-    let has_master = plan.recipe.has_master;
-    if has_master && plan.gradient_dtype.bytes() < 4 {
-        temporaries.push(("fp32-gradients", 4));
-    }
-    if plan.optimizer_implementation == OptimizerImplementation::Foreach {
-        let each = if has_master { 4 } else { plan.recipe.weights.bytes() };
-        temporaries.push(("optimizer-temporary", each));
-    }
-    temporaries
 }
 
 /// The constants behind [`cost`].

@@ -5,20 +5,21 @@
 
 mod collective;
 mod compute;
+mod optimizer;
 mod topology;
 
 pub use collective::Group;
 pub use topology::{ClusterLink, Topology};
 
 use crate::hardware::{ComputeEfficiency, Device, efficiency_of};
-use crate::memory::{StateBytes, model_states};
-use crate::operators::{Collective, CollectiveKind, Work};
+use crate::memory::{OptimizerStates, StateBytes, held_states};
+use crate::operators::{Collective, CollectiveKind, Parameters, Work};
 use crate::plan::Plan;
 use crate::precision::MathMode;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::{Assumption, ModelStateBytes};
-use crate::scenario::OptimizerImplementation;
 use crate::trace::Bound;
+use optimizer::OptimizerStep;
 
 /// A duration and what it is bound by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,16 +41,10 @@ pub struct CostModel {
     pipeline: Vec<Group>,
     embedding: Group,
     states: StateBytes,
-    implementation: OptimizerImplementation,
-    /// Parameter tensors of a rank, about: a dozen a layer.
-    parameter_tensors: u64,
+    step: OptimizerStep,
     device: Device,
     dp: u64,
     zero: u64,
-    /// Temporaries of the optimizer step, in bytes per parameter.
-    step_temporaries: Vec<(&'static str, u64)>,
-    /// Parameters that the optimizer steps over at a time, where not all at once.
-    step_group: Option<u64>,
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
@@ -70,8 +65,10 @@ impl CostModel {
     pub fn new(plan: &Plan) -> Self {
         let topology = &plan.topology;
         let stride = plan.tp * plan.dp;
-        let states = StateBytes::new(plan.recipe, plan.gradient_dtype, plan.optimizer)
-            .expect("a checked plan has an optimizer that is modelled");
+        let states = StateBytes::new(plan.recipe, plan.gradient_dtype, plan.optimizer);
+        let flat = plan.flattens_parameters();
+        let states =
+            StateBytes { optimizer: OptimizerStates { flat, ..states.optimizer }, ..states };
         Self {
             efficiency: efficiency_of(&plan.device),
             peak: peak(&plan.device, plan.precision.math())
@@ -84,13 +81,10 @@ impl CostModel {
                 .collect(),
             embedding: topology.neighbour(0, (plan.pp - 1) * stride),
             states,
-            implementation: plan.optimizer_implementation,
-            parameter_tensors: 12 * plan.model.depth().div_ceil(plan.pp),
+            step: OptimizerStep::new(plan, states),
             device: plan.device,
             dp: plan.dp,
             zero: plan.zero,
-            step_temporaries: compute::step_temporaries(plan),
-            step_group: compute::step_group(plan),
         }
     }
 
@@ -139,40 +133,44 @@ impl CostModel {
         self.pipeline[boundary].link
     }
 
-    /// Bytes per parameter of the model states.
+    /// How the model states are kept.
     pub fn state_bytes(&self) -> StateBytes {
         self.states
     }
 
-    /// What a rank with `parameters` parameters keeps of the model states.
-    pub fn model_states(&self, parameters: u64) -> ModelStateBytes {
-        model_states(self.states, parameters, self.dp, self.zero)
+    /// What a rank with `parameters` keeps of the model states.
+    pub fn model_states(&self, parameters: &Parameters) -> ModelStateBytes {
+        held_states(self.states, parameters, self.dp, self.zero)
+    }
+
+    /// The frozen part of the weights, in bytes.
+    pub fn frozen_bytes(&self, parameters: &Parameters) -> u64 {
+        parameters.frozen_bytes.div_ceil(if self.zero >= 3 { self.dp } else { 1 })
     }
 
     /// The master copy's part of the optimizer states, in bytes.
-    pub fn master_bytes(&self, parameters: u64) -> u64 {
-        let held = if self.zero >= 1 { parameters.div_ceil(self.dp) } else { parameters };
-        held * self.states.optimizer.master
+    pub fn master_bytes(&self, parameters: &Parameters) -> u64 {
+        let shards = if self.zero >= 1 { self.dp } else { 1 };
+        parameters.trained().div_ceil(shards) * self.states.optimizer.master
     }
 
-    /// The optimizer step over `parameters` parameters, and the bytes it moves.
-    pub fn optimizer_step(&self, parameters: u64) -> (Cost, f64) {
-        let work = compute::optimizer_work(
-            self.states,
-            parameters,
-            self.implementation,
-            self.parameter_tensors,
-        );
-        (self.compute(&work), work.bytes)
+    /// The optimizer step over `parameters`, its operations and the bytes it moves.
+    pub fn optimizer_step(&self, parameters: &Parameters) -> (Cost, Work) {
+        let kernels = self.step.work(parameters);
+        let mut total = kernels[0];
+        let mut cost = self.compute(&total);
+        for work in &kernels[1..] {
+            cost.time = cost.time + self.compute(work).time;
+            total.flops += work.flops;
+            total.bytes += work.bytes;
+            total.launches += work.launches;
+        }
+        (cost, total)
     }
 
-    /// Names and bytes of what the optimizer step over `parameters` parameters needs for itself.
-    pub fn optimizer_temporaries(&self, parameters: u64) -> Vec<(&'static str, u64)> {
-        let at_once = match self.step_group {
-            Some(group) => parameters.min(group),
-            None => parameters,
-        };
-        self.step_temporaries.iter().map(|(name, each)| (*name, each * at_once)).collect()
+    /// Names and bytes of what the optimizer step over `parameters` needs for itself.
+    pub fn optimizer_temporaries(&self, parameters: &Parameters) -> Vec<(&'static str, u64)> {
+        self.step.temporaries(parameters)
     }
 
     /// Every constant that prices rest on.

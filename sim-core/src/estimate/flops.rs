@@ -17,7 +17,8 @@ pub struct StepFlops {
 /// Counts the operations of a step by the convention of PaLM (Chowdhery et al. 2022, Appendix B)
 /// and Korthikanti et al. 2022 (Appendix A): per token 6 for each parameter of a matrix product
 /// (2 forward, 4 backward) and 12·a·d·s a layer for attention, causal or not, with the window instead
-/// of s where it is shorter. Of experts those count that a token is sent to.
+/// of s where it is shorter. Of experts those count that a token is sent to. Beside adapters a frozen
+/// parameter counts 4 (NeMo's LoRA tables).
 pub fn step_flops(plan: &Plan) -> StepFlops {
     let model = &plan.model;
     let attention = &model.attention;
@@ -42,5 +43,14 @@ pub fn step_flops(plan: &Plan) -> StepFlops {
         Recompute::Full => all_layers,
     };
     let tokens = plan.tokens_per_step() as f64;
-    StepFlops { model: 3.0 * forward * tokens, hardware: (3.0 * forward + again) * tokens }
+    if plan.adapters.is_none() {
+        let model = 3.0 * forward;
+        return StepFlops { model: model * tokens, hardware: (model + again) * tokens };
+    }
+    // A frozen matrix has no gradient of its own: 2 forward, 2 for its input's.
+    let matrices = all_layers - all_attention + 2.0 * head;
+    let adapters = 2.0 * plan.all_parameters().trained() as f64;
+    let again = if plan.recompute == Recompute::Full { again + adapters } else { again };
+    let model = 2.0 * matrices + 3.0 * (all_attention + adapters);
+    StepFlops { model: model * tokens, hardware: (model + again) * tokens }
 }

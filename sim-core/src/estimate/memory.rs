@@ -54,34 +54,9 @@ fn rank_memory(
             fragmentation: (reserved - allocated).as_gib(),
         },
         peak_at: curve.peak_time(),
-        model_state_bytes: cost.model_states(stage_parameters(plan, class)),
+        model_state_bytes: cost.model_states(&plan.stage_parameters(class)),
         phases: phases(curve, rank),
     }
-}
-
-/// Parameters of a stage on one rank, before data-parallel sharding.
-pub fn stage_parameters(plan: &Plan, class: usize) -> u64 {
-    let stage = plan.stages[class];
-    let params = plan.model.params_per_rank(plan.tp, 1);
-    let layers = stage.first_layer..stage.first_layer + stage.layers;
-    let mut count: u64 = layers
-        .map(|layer| {
-            let kind = plan.model.layer_kind(layer);
-            params.groups.iter().find(|group| group.kind == kind)
-        })
-        .map(|group| group.expect("every layer is of a group").layer.total())
-        .sum();
-    if stage.has_embedding {
-        count += params.embedding.total();
-    }
-    if stage.has_head {
-        count += params.final_norm + params.lm_head + params.pooler;
-        if plan.ties_head() && plan.pp > 1 {
-            // The head's stage holds a copy of the token table.
-            count += params.embedding.token;
-        }
-    }
-    count
 }
 
 fn phases(curve: &MemoryCurve, rank: &RankClass) -> PhasesReport {

@@ -5,7 +5,6 @@ mod memory;
 mod occupancy;
 
 pub use flops::{StepFlops, step_flops};
-pub use memory::stage_parameters;
 pub use occupancy::{Occupancy, measure};
 
 use crate::cost::CostModel;
@@ -27,13 +26,14 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
         issues.push(does_not_fit(&memory, fullest));
     }
     let (total, active) = (plan.model.total_params(), plan.model.active_params());
+    let trainable = plan.all_parameters().trained();
     Report {
         version: REPORT_VERSION,
         name: plan.scenario.name.clone(),
         fits,
         issues,
         scenario: Some(plan.scenario.clone()),
-        params: Some(ParamsReport { total, active }),
+        params: Some(ParamsReport { total, active, trainable }),
         memory: Some(memory),
         time: Some(time(plan, cost, trace)),
         assumptions: assumptions(plan, cost),

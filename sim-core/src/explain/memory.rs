@@ -2,11 +2,10 @@
 
 use super::{Explanation, Symbol, Value, count, symbol};
 use crate::cost::CostModel;
-use crate::estimate::stage_parameters;
 use crate::formulas::{self, Formula};
 use crate::lowering::segment;
 use crate::memory::{FRAGMENTATION, runtime_memory};
-use crate::operators::layer_tape;
+use crate::operators::{Parameters, layer_tape};
 use crate::program::derive;
 use crate::quantity::Bytes;
 use crate::scenario::ScheduleName;
@@ -22,10 +21,10 @@ pub fn explain(
 ) -> Explanation {
     let plan = &simulation.plan;
     let shown = simulation.trace.breakdown_at(class, at)[category as usize] as f64;
-    let parameters = stage_parameters(plan, class);
+    let parameters = plan.stage_parameters(class);
     let mut explanation = match category {
         Category::Weights | Category::Gradients | Category::Optimizer => {
-            model_state(simulation, category, parameters, shown)
+            model_state(simulation, category, &parameters, shown)
         }
         Category::Activations => activations(simulation, class, shown),
         Category::Logits => logits(simulation, shown),
@@ -50,7 +49,7 @@ pub fn explain(
 fn model_state(
     simulation: &Simulation,
     category: Category,
-    parameters: u64,
+    parameters: &Parameters,
     shown: f64,
 ) -> Explanation {
     let plan = &simulation.plan;
@@ -59,6 +58,10 @@ fn model_state(
     let held = cost.model_states(parameters);
     let (replicated, sharded, sharded_from, total): (&Formula, &Formula, u64, u64) = match category
     {
+        Category::Weights if parameters.frozen > 0 => {
+            let (whole, sharded) = (&formulas::WEIGHTS_FROZEN, &formulas::WEIGHTS_FROZEN_SHARDED);
+            (whole, sharded, 3, held.weights)
+        }
         Category::Weights => (&formulas::WEIGHTS, &formulas::WEIGHTS_SHARDED, 3, held.weights),
         Category::Gradients => {
             (&formulas::GRADIENTS, &formulas::GRADIENTS_SHARDED, 2, held.gradients)
@@ -69,15 +72,23 @@ fn model_state(
         Category::Weights => vec![number("s_w", "weight-bytes", bytes.weights)],
         Category::Gradients => vec![number("s_g", "gradient-bytes", bytes.gradients)],
         _ => {
-            let moments = bytes.optimizer.moments as f64
-                + bytes.optimizer.scale_block.map_or(0.0, |block| 8.0 / block as f64);
+            let moments = held.optimizer - cost.master_bytes(parameters);
+            let shards = if plan.zero >= 1 { plan.dp } else { 1 };
+            let shard = parameters.trained().div_ceil(shards).max(1);
+            let moments = moments as f64 / shard as f64;
             vec![
                 number("s_master", "master-bytes", bytes.optimizer.master),
                 symbol("s_moments", "moment-bytes", Value::Number(moments)),
             ]
         }
     };
-    symbols.push(count("Ψ", "rank-parameters", parameters));
+    let trained = if parameters.frozen > 0 { "adapter-parameters" } else { "rank-parameters" };
+    symbols.push(count("Ψ", trained, parameters.trained()));
+    if category == Category::Weights && parameters.frozen > 0 {
+        let each = parameters.frozen_bytes as f64 / parameters.frozen as f64;
+        symbols.push(symbol("s_0", "frozen-bytes", Value::Number(each)));
+        symbols.push(count("Ψ_0", "frozen-parameters", parameters.frozen));
+    }
     let is_sharded = plan.zero >= sharded_from && plan.dp > 1;
     if is_sharded {
         symbols.push(count("N_dp", "replicas", plan.dp));

@@ -2,7 +2,7 @@
 
 use crate::cost::{Cost, CostModel};
 use crate::engine::Moment;
-use crate::operators::Tape;
+use crate::operators::{Parameters, Tape};
 use crate::program::{Program, Step, StepEffect, StepWork};
 use crate::trace::{Category, OperationInfo, Phase};
 
@@ -80,9 +80,11 @@ pub struct Unit {
     /// Freed when the micro-batch's whole backward has ended.
     pub after_backward: Vec<CompiledEffect>,
     /// Parameters on this rank before data-parallel sharding, a tied table in the head's unit only.
-    pub parameters: u64,
-    /// Parameters that the unit computes with, and ZeRO-3 gathers.
+    pub parameters: Parameters,
+    /// Trainable parameters that the unit computes with, and ZeRO-3 gathers.
     pub gathered_parameters: u64,
+    /// Bytes of frozen parameters that it computes with.
+    pub gathered_frozen_bytes: u64,
 }
 
 impl Unit {
@@ -95,13 +97,20 @@ impl Unit {
         let after_backward = compile_effects(&program.after_backward, tables);
         let parameters = tape.parameters();
         let shared: u64 = tape.operators.iter().map(|op| op.shared_parameters).sum();
+        let frozen_shared: u64 = tape.operators.iter().map(|op| op.frozen_shared_bytes).sum();
         Self {
             forward,
             backward,
             after_backward,
+            gathered_parameters: parameters.trained() + shared,
+            gathered_frozen_bytes: parameters.frozen_bytes + frozen_shared,
             parameters,
-            gathered_parameters: parameters + shared,
         }
+    }
+
+    /// Bytes that ZeRO-3 gathers, with trainable weights of `size` bytes.
+    pub fn gathered_bytes(&self, size: u64) -> u64 {
+        self.gathered_parameters * size + self.gathered_frozen_bytes
     }
 }
 

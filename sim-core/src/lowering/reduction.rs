@@ -84,34 +84,33 @@ impl StageEmitter<'_> {
         self.carried_allocations.push((Category::Transient, "gradient-buckets", buffers));
         if self.policy.sharded && !self.gradients_exist {
             self.gradients_exist = true;
-            let bytes = self.shard(self.parameters) * self.policy.kept;
+            let bytes = self.shard(self.parameters.trained()) * self.policy.kept;
             self.carried_allocations.push((Category::Gradients, "gradients", bytes));
         }
     }
 
     /// The optimizer step, and the gathering of new weights where optimizer states are sharded.
     pub fn optimize(&mut self, builder: &mut TraceBuilder) {
-        let sharded = self.plan.zero >= 1;
-        let parameters = if sharded { self.shard(self.parameters) } else { self.parameters };
-        let (cost, bytes) = self.cost.optimizer_step(parameters);
+        let (cost, work) = self.cost.optimizer_step(&self.parameters);
+        let (flops, bytes) = (work.flops, work.bytes);
         let operation =
-            builder.tables.operation("optimizer-step", Phase::Optimizer, 0.0, bytes, cost);
+            builder.tables.operation("optimizer-step", Phase::Optimizer, flops, bytes, cost);
         self.carried_waits.extend(self.last_data);
         self.carried_waits.extend(self.embedding_sum);
         let at = (TaskInfo::NONE, TaskInfo::NONE);
         let task = self.compute(builder, (operation, cost.time.get()), at);
         self.optimizer = Some(task);
-        for (name, bytes) in self.cost.optimizer_temporaries(parameters) {
+        for (name, bytes) in self.cost.optimizer_temporaries(&self.parameters) {
             self.temporary(builder, name, bytes);
         }
-        let states = self.cost.model_states(self.parameters);
+        let states = self.cost.model_states(&self.parameters);
         if !self.keeps_gradients() {
             let bytes = signed(states.gradients);
             builder.change(self.pool, Moment::End, Category::Gradients, "gradients", -bytes);
         }
         let gathers_weights = self.plan.dp > 1 && (1..=2).contains(&self.plan.zero);
         if gathers_weights {
-            let bytes = self.parameters * self.policy.weights;
+            let bytes = self.parameters.trained() * self.policy.weights;
             let collective = Collective { kind: CollectiveKind::AllGather, bytes };
             self.data_collective(builder, "gather-weights", collective, at);
             builder.graph.wait_for(task);

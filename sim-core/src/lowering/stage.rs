@@ -5,7 +5,7 @@ use super::compiled::{CompiledStep, Unit};
 use super::gradients::GradientPolicy;
 use crate::cost::CostModel;
 use crate::engine::{Moment, PoolId, ResourceId, TaskId};
-use crate::operators::{Collective, CollectiveKind};
+use crate::operators::{Collective, CollectiveKind, Parameters};
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, LaneKind, TaskInfo};
@@ -53,7 +53,7 @@ pub struct StageEmitter<'a> {
     pub(super) order: Vec<UnitRef>,
     pub(super) policy: GradientPolicy,
     /// Parameters on this rank before data-parallel sharding.
-    pub parameters: u64,
+    pub parameters: Parameters,
     pub lanes: Lanes,
     pub pool: PoolId,
     pub stage: u64,
@@ -94,7 +94,10 @@ impl<'a> StageEmitter<'a> {
         builder: &mut TraceBuilder,
     ) -> Self {
         let class = usize::try_from(stage).expect("stages are few");
-        let parameters = order.iter().map(|unit| units[unit.unit].parameters).sum();
+        let mut parameters = Parameters::default();
+        for unit in &order {
+            parameters.add(&units[unit.unit].parameters, 1);
+        }
         let lanes = Lanes {
             compute: builder.add_lane(class, LaneKind::Compute, None),
             tensor: (plan.tp > 1).then(|| {
@@ -116,7 +119,7 @@ impl<'a> StageEmitter<'a> {
             cost,
             units,
             order,
-            policy: GradientPolicy::new(plan, parameters),
+            policy: GradientPolicy::new(plan, parameters.trained()),
             parameters,
             lanes,
             pool: builder.graph.add_pool(),
@@ -157,11 +160,13 @@ impl<'a> StageEmitter<'a> {
 
     /// What exists before the step begins.
     fn hold_permanent(&mut self, builder: &mut TraceBuilder) {
-        let states = self.cost.model_states(self.parameters);
-        let master = self.cost.master_bytes(self.parameters);
+        let states = self.cost.model_states(&self.parameters);
+        let master = self.cost.master_bytes(&self.parameters);
+        let frozen = self.cost.frozen_bytes(&self.parameters);
         let pool = self.pool;
         let mut hold = |category, name, bytes| builder.hold(pool, category, name, signed(bytes));
-        hold(Category::Weights, "weights", states.weights);
+        hold(Category::Weights, "frozen-weights", frozen);
+        hold(Category::Weights, "weights", states.weights - frozen);
         hold(Category::Optimizer, "master-weights", master);
         hold(Category::Optimizer, "moments", states.optimizer - master);
         hold(Category::Transient, "gradient-buckets", self.policy.permanent_buffers);
@@ -265,7 +270,7 @@ impl<'a> StageEmitter<'a> {
         micro_batch: u32,
         room: Option<TaskId>,
     ) -> TaskId {
-        let bytes = self.units[unit.unit].gathered_parameters * self.policy.weights;
+        let bytes = self.units[unit.unit].gathered_bytes(self.policy.weights);
         let collective = Collective { kind: CollectiveKind::AllGather, bytes };
         let at = (unit.layer, micro_batch);
         let task = self.data_collective(builder, "gather-parameters", collective, at);
@@ -308,16 +313,18 @@ impl<'a> StageEmitter<'a> {
         turns: bool,
     ) -> TaskId {
         let units = self.units;
-        let count = self.order.len();
-        let unit_at = |this: &Self, i: usize| match direction {
-            Direction::Forward => this.order[i],
-            Direction::Backward => this.order[count - 1 - i],
-        };
+        let mut order = self.order.clone();
+        if direction == Direction::Backward {
+            // Frozen embeddings have none.
+            order.reverse();
+            order.retain(|unit| !units[unit.unit].backward.is_empty());
+        }
+        let count = order.len();
         self.received = received;
         let mut gathered = None;
         let mut end = None;
         for i in 0..count {
-            let unit = unit_at(self, i);
+            let unit = order[i];
             let program = &units[unit.unit];
             let is_last = i + 1 == count;
             let mut ending =
@@ -336,10 +343,10 @@ impl<'a> StageEmitter<'a> {
                 if is_last && turns {
                     self.turned = true;
                 } else {
-                    ending.gathered = program.gathered_parameters * self.policy.weights;
+                    ending.gathered = program.gathered_bytes(self.policy.weights);
                 }
                 if !is_last {
-                    let next = unit_at(self, i + 1);
+                    let next = order[i + 1];
                     gathered = Some(self.gather(builder, next, micro_batch, self.unit_ends[1]));
                 }
             }

@@ -51,7 +51,7 @@ pub fn lower(plan: &Plan, cost: &CostModel) -> Trace {
         })
         .collect();
     emit_micro_batches(plan, cost, &mut stages, &mut builder);
-    if plan.ties_head() && plan.pp > 1 {
+    if plan.ties_head() && plan.pp > 1 && plan.adapters.is_none() {
         sum_tied_gradients(plan, cost, &mut stages, &mut builder);
     }
     for stage in &mut stages {

@@ -4,4 +4,6 @@ mod runtime;
 mod states;
 
 pub use runtime::{FRAGMENTATION, RuntimeMemory, runtime_memory};
-pub use states::{OptimizerStates, StateBytes, model_states, optimizer_states};
+pub use states::{
+    Moments, OptimizerStates, StateBytes, held_states, model_states, optimizer_states,
+};

@@ -1,68 +1,120 @@
 //! Model states: weights, gradients and optimizer states by ZeRO stage.
 
+use crate::operators::{ParameterRole, ParameterTensor, Parameters};
 use crate::precision::{DType, Recipe};
 use crate::report::ModelStateBytes;
 use crate::scenario::Optimizer;
 
-/// Bytes per parameter of each model state.
+/// How each model state is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateBytes {
+    /// Bytes of a trainable weight.
     pub weights: u64,
+    /// Bytes of a gradient.
     pub gradients: u64,
     pub optimizer: OptimizerStates,
 }
 
-/// What an optimizer keeps for a parameter.
+/// What an optimizer keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptimizerStates {
-    /// Bytes of the fp32 master copy.
+    /// Bytes of the fp32 master copy of a parameter.
     pub master: u64,
-    /// Bytes of the moments.
-    pub moments: u64,
-    /// Parameters that share one pair of fp32 scales, for block-wise 8-bit moments.
-    pub scale_block: Option<u64>,
+    pub moments: Moments,
+    /// The optimizer sees flat buffers instead of tensors with their shapes: under ZeRO, and where
+    /// an fp32 master copy is one buffer (DeepSpeed's and Apex's `fp32_groups_flat`).
+    pub flat: bool,
 }
 
-/// Number of parameters that share a scale in 8-bit Adam (bitsandbytes, block-wise).
+/// What an optimizer keeps beside the master copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moments {
+    /// So many bytes for each parameter.
+    PerParameter(u64),
+    /// Two 8-bit moments with an fp32 scale for each block (Dettmers et al. 2022; bitsandbytes);
+    /// small tensors stay in fp32.
+    EightBit,
+    /// fp32 sums over rows and over columns of the squared gradients of a matrix (Shazeer and Stern
+    /// 2018, §3); of a vector all of them.
+    Factored,
+    /// One number for each parameter of a matrix, two for all others, in so many bytes (Jordan et al.
+    /// 2024; tables and vectors are AdamW's).
+    Orthogonalized(u64),
+}
+
+/// Number of parameters that share a scale in 8-bit Adam (bitsandbytes, `blocksize` of its
+/// block-wise kernels since 0.44; 2048 before).
 const EIGHT_BIT_BLOCK: u64 = 256;
 
-/// What `optimizer` keeps for each parameter; `None` for one that is not modelled.
+/// Tensors with fewer elements keep fp32 states (bitsandbytes, `min_8bit_size`).
+const EIGHT_BIT_LEAST: u64 = 4096;
+
+/// What `optimizer` keeps, of tensors with their shapes.
 ///
 /// AdamW keeps two moments, Lion and SGD with momentum one, SGD none.
-pub fn optimizer_states(
-    optimizer: Optimizer,
-    recipe: impl Into<Recipe>,
-) -> Option<OptimizerStates> {
+pub fn optimizer_states(optimizer: Optimizer, recipe: impl Into<Recipe>) -> OptimizerStates {
     let recipe = recipe.into();
     let number = recipe.moments.bytes();
-    let (moments, scale_block) = match optimizer {
-        Optimizer::AdamW => (2 * number, None),
-        Optimizer::AdamW8bit => (2, Some(EIGHT_BIT_BLOCK)),
-        Optimizer::Lion | Optimizer::SgdMomentum => (number, None),
-        Optimizer::Sgd => (0, None),
-        Optimizer::Adafactor | Optimizer::Muon => return None,
+    let moments = match optimizer {
+        Optimizer::AdamW => Moments::PerParameter(2 * number),
+        Optimizer::AdamW8bit => Moments::EightBit,
+        Optimizer::Lion | Optimizer::SgdMomentum => Moments::PerParameter(number),
+        Optimizer::Sgd => Moments::PerParameter(0),
+        Optimizer::Adafactor => Moments::Factored,
+        Optimizer::Muon => Moments::Orthogonalized(number),
     };
     let master = if recipe.has_master { 4 } else { 0 };
-    Some(OptimizerStates { master, moments, scale_block })
+    OptimizerStates { master, moments, flat: false }
 }
 
 impl OptimizerStates {
-    /// Bytes for `parameters` parameters.
-    pub fn bytes(self, parameters: u64) -> u64 {
-        let scales = self.scale_block.map_or(0, |block| parameters.div_ceil(block) * 2 * 4);
-        (self.master + self.moments) * parameters + scales
+    /// Bytes for `parameters`, or for the fullest of `shards` equal shards of them.
+    pub fn bytes(self, parameters: &Parameters, shards: u64) -> u64 {
+        let shard = parameters.trained().div_ceil(shards);
+        let moments = if self.flat || shards > 1 {
+            match self.moments {
+                Moments::Orthogonalized(number) => {
+                    let matrices = parameters.in_matrices();
+                    let others = parameters.trained() - matrices;
+                    (number * matrices + 2 * number * others).div_ceil(shards)
+                }
+                _ => self.moments.of(ParameterTensor::vector(shard)),
+            }
+        } else {
+            let each = |(tensor, count): &(ParameterTensor, u64)| self.moments.of(*tensor) * count;
+            parameters.trainable.iter().map(each).sum()
+        };
+        self.master * shard + moments
+    }
+}
+
+impl Moments {
+    /// Bytes for one tensor.
+    fn of(self, tensor: ParameterTensor) -> u64 {
+        let elements = tensor.elements();
+        match self {
+            Self::PerParameter(bytes) => bytes * elements,
+            Self::EightBit if elements < EIGHT_BIT_LEAST => 8 * elements,
+            Self::EightBit => 2 * elements + 8 * elements.div_ceil(EIGHT_BIT_BLOCK),
+            Self::Factored if tensor.role == ParameterRole::Vector => 4 * elements,
+            Self::Factored => 4 * (tensor.rows + tensor.columns),
+            Self::Orthogonalized(number) if tensor.role == ParameterRole::Matrix => {
+                number * elements
+            }
+            Self::Orthogonalized(number) => 2 * number * elements,
+        }
     }
 }
 
 impl StateBytes {
-    /// What a recipe and an optimizer need; `None` for an optimizer that is not modelled.
-    pub fn new(recipe: impl Into<Recipe>, gradient: DType, optimizer: Optimizer) -> Option<Self> {
+    /// What a recipe and an optimizer need.
+    pub fn new(recipe: impl Into<Recipe>, gradient: DType, optimizer: Optimizer) -> Self {
         let recipe = recipe.into();
-        Some(Self {
+        Self {
             weights: recipe.weights.bytes(),
             gradients: gradient.bytes(),
-            optimizer: optimizer_states(optimizer, recipe)?,
-        })
+            optimizer: optimizer_states(optimizer, recipe),
+        }
     }
 }
 
@@ -78,7 +130,7 @@ impl StateBytes {
 /// use sim_core::precision::{DType, Precision};
 /// use sim_core::scenario::Optimizer;
 ///
-/// let bytes = StateBytes::new(Precision::Bf16Mixed, DType::Bf16, Optimizer::AdamW).unwrap();
+/// let bytes = StateBytes::new(Precision::Bf16Mixed, DType::Bf16, Optimizer::AdamW);
 /// // 7.5 billion parameters over 64 GPUs: 120, 31.4, 16.6 and 1.9 GB.
 /// let gb = |zero| model_states(bytes, 7_500_000_000, 64, zero).total() as f64 / 1e9;
 /// assert_eq!(gb(0), 120.0);
@@ -87,12 +139,24 @@ impl StateBytes {
 /// assert!((gb(3) - 1.9).abs() < 0.05);
 /// ```
 pub fn model_states(bytes: StateBytes, parameters: u64, dp: u64, zero: u64) -> ModelStateBytes {
-    let shard = parameters.div_ceil(dp.max(1));
-    let held = |sharded_from: u64| if zero >= sharded_from { shard } else { parameters };
+    held_states(bytes, &Parameters::flat(parameters), dp, zero)
+}
+
+/// As [`model_states`] for parameters with their shapes, some of them frozen: those have weights
+/// only.
+pub fn held_states(
+    bytes: StateBytes,
+    parameters: &Parameters,
+    dp: u64,
+    zero: u64,
+) -> ModelStateBytes {
+    let dp = dp.max(1);
+    let shards = |from: u64| if zero >= from { dp } else { 1 };
+    let trained = |from: u64| parameters.trained().div_ceil(shards(from));
     ModelStateBytes {
-        weights: bytes.weights * held(3),
-        gradients: bytes.gradients * held(2),
-        optimizer: bytes.optimizer.bytes(held(1)),
+        weights: bytes.weights * trained(3) + parameters.frozen_bytes.div_ceil(shards(3)),
+        gradients: bytes.gradients * trained(2),
+        optimizer: bytes.optimizer.bytes(parameters, shards(1)),
     }
 }
 
@@ -113,8 +177,7 @@ mod tests {
             (256, [[30.4, 15.4, 0.47], [518.0, 263.0, 8.0], [4046.0, 2054.0, 62.5]]),
             (1024, [[30.1, 15.1, 0.12], [513.0, 257.0, 2.0], [4011.0, 2013.0, 15.6]]),
         ];
-        let bytes = StateBytes::new(Precision::Fp16Mixed, DType::Fp16, Optimizer::AdamW)
-            .expect("AdamW is modelled");
+        let bytes = StateBytes::new(Precision::Fp16Mixed, DType::Fp16, Optimizer::AdamW);
         for (dp, rows) in table {
             let models = [7_500_000_000_u64, 128_000_000_000, 1_000_000_000_000];
             for (parameters, row) in models.into_iter().zip(rows) {
@@ -136,8 +199,7 @@ mod tests {
 
     #[test]
     fn llama_2_7b_on_eight_gpus_to_the_byte() {
-        let bytes = StateBytes::new(Precision::Bf16Mixed, DType::Bf16, Optimizer::AdamW)
-            .expect("AdamW is modelled");
+        let bytes = StateBytes::new(Precision::Bf16Mixed, DType::Bf16, Optimizer::AdamW);
         let psi = 6_738_415_616;
         let total = |zero| model_states(bytes, psi, 8, zero).total();
         assert_eq!(total(0), 16 * psi);
@@ -149,7 +211,7 @@ mod tests {
     #[test]
     fn bytes_per_parameter_by_recipe() {
         let per_parameter = |precision, gradient, optimizer| {
-            let bytes = StateBytes::new(precision, gradient, optimizer).expect("modelled");
+            let bytes = StateBytes::new(precision, gradient, optimizer);
             model_states(bytes, 1 << 20, 1, 0).total() as f64 / f64::from(1 << 20)
         };
         use Optimizer::{AdamW, AdamW8bit, Lion, Sgd, SgdMomentum};
@@ -160,5 +222,23 @@ mod tests {
         assert_eq!(per_parameter(Precision::Bf16Mixed, DType::Bf16, SgdMomentum), 12.0);
         assert_eq!(per_parameter(Precision::Bf16Mixed, DType::Bf16, Sgd), 8.0);
         assert_eq!(per_parameter(Precision::Bf16Pure, DType::Bf16, AdamW8bit), 6.03125);
+    }
+
+    /// By hand for one matrix `[4096, 1024]` and one vector `[1024]`.
+    #[test]
+    fn states_follow_from_the_shapes() {
+        let mut parameters = Parameters::default();
+        parameters.add_tensors(ParameterTensor::matrix(4096, 1024), 1);
+        parameters.add_tensors(ParameterTensor::vector(1024), 1);
+        let of = |optimizer, flat| {
+            let states = optimizer_states(optimizer, Precision::Fp32);
+            OptimizerStates { flat, ..states }.bytes(&parameters, 1)
+        };
+        let (matrix, vector) = (4096 * 1024, 1024);
+        assert_eq!(of(Optimizer::Adafactor, false), 4 * (4096 + 1024) + 4 * vector);
+        assert_eq!(of(Optimizer::Adafactor, true), 4 * (matrix + vector));
+        assert_eq!(of(Optimizer::Muon, false), 4 * matrix + 8 * vector);
+        assert_eq!(of(Optimizer::AdamW8bit, false), 2 * matrix + 8 * matrix / 256 + 8 * vector);
+        assert_eq!(of(Optimizer::AdamW, false), 8 * (matrix + vector));
     }
 }

@@ -1,5 +1,6 @@
 //! What the operators of a model depend on beside its shape.
 
+use super::Adapters;
 use crate::precision::{Precision, Recipe};
 use crate::scenario::{AttentionKernel, Framework};
 
@@ -57,7 +58,10 @@ pub struct Context {
     pub sequence: u64,
     pub tp: u64,
     pub sequence_parallel: bool,
+    /// Formats of the model's own weights, frozen or not.
     pub recipe: Recipe,
+    /// Freezes the model and trains these beside it.
+    pub adapters: Option<Adapters>,
     pub attention: AttentionKernel,
     pub dropout: bool,
     pub kernels: Kernels,
@@ -72,6 +76,7 @@ impl Context {
             tp: 1,
             sequence_parallel: false,
             recipe: precision.into(),
+            adapters: None,
             attention: AttentionKernel::Flash,
             dropout: false,
             kernels: Kernels::of(Framework::Pytorch, false),

@@ -1,8 +1,11 @@
 //! The operators before the first layer and after the last.
 
+use super::adapter::{Part, adapt};
 use super::norm::norm;
 use super::split::{Projection, enter_split, project, whole_stream_bytes};
-use super::{Collective, CollectiveKind, Context, GradientRule, Tape, TensorId, Work};
+use super::{
+    Collective, CollectiveKind, Context, GradientRule, ParameterTensor, Tape, TensorId, Work,
+};
 use crate::model::shape::{ModelShape, Positions};
 use crate::precision::DType;
 
@@ -22,11 +25,16 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     let rows = shape.vocab.div_ceil(context.tp);
     let table = rows * hidden;
     let positions = match shape.positions {
-        Positions::Learned { rows } => rows * hidden,
+        Positions::Learned { rows } => rows,
         Positions::Rope | Positions::Alibi | Positions::Relative { .. } => 0,
     };
-    let shared = if tied == Tied::OnThisStage { table } else { 0 };
-    let parameters = positions + shape.token_types * hidden + table - shared;
+    let is_shared = tied == Tied::OnThisStage;
+    let shared = if is_shared { table } else { 0 };
+    let tables = [if is_shared { 0 } else { rows }, positions, shape.token_types]
+        .into_iter()
+        .filter(|rows| *rows > 0)
+        .map(|rows| ParameterTensor::table(rows, hidden))
+        .collect::<Vec<_>>();
 
     let mut tape = Tape::default();
     let tokens = tape.constant("token-ids", 8 * context.tokens());
@@ -34,10 +42,9 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     let traffic = Work::stream(2 * stream_bytes, 1);
     let operator = tape.operator("embedding", &[], &[stream]);
     operator.saves(&[tokens]);
-    operator.parameters = parameters;
+    operator.trains(&tables, context.recipe.weights.bytes());
     operator.shared_parameters = shared;
-    operator.reduced_parameters = parameters + shared;
-    operator.gradient_size = context.recipe.weights.bytes();
+    operator.reduced_parameters += shared;
     operator.forward = Some(traffic);
     // The gradient of the table is dense: it is cleared, then the rows of the batch are added.
     operator.backward_weight = Some(Work::stream(2 * stream_bytes + table * size, 2));
@@ -65,6 +72,7 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     }
     tape.output = Some(stream);
     tape.tensors[stream.0].name = "layer-input";
+    adapt(&mut tape, context, Part::Ends);
     tape
 }
 
@@ -88,6 +96,7 @@ pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
         tape.operator("loss", &[pooled], &[loss])
             .streams(Work::stream(bytes, 1), Work::stream(bytes, 1));
     }
+    adapt(&mut tape, context, Part::Ends);
     tape
 }
 
@@ -121,8 +130,9 @@ fn project_to_vocabulary(
     let projection =
         Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: false };
     project(tape, context, hidden, input, &[projection]);
+    let operator = tape.operators.last_mut().expect("the projection was just added");
+    operator.trainable = vec![ParameterTensor::table(rows, hidden)];
     if tied == Tied::OnThisStage {
-        let operator = tape.operators.last_mut().expect("the projection was just added");
         operator.reduced_parameters = 0;
     }
     logits

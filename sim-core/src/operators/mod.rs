@@ -7,15 +7,21 @@
 //! Architecture invariant: sizes are those of one rank; tensor parallelism has been applied here
 //! and nowhere else.
 
+mod adapter;
+mod base_format;
 mod context;
 mod ends;
 mod layer;
 mod norm;
+mod parameters;
 mod split;
 
+pub use adapter::{Adapters, Targets};
+pub use base_format::BaseFormat;
 pub use context::{Context, Kernels};
 pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
+pub use parameters::{ParameterRole, ParameterTensor, Parameters};
 
 use crate::trace::{Category, Phase};
 use std::ops::Range;
@@ -114,6 +120,14 @@ pub enum GradientRule {
     InPlaceOfSaved,
 }
 
+/// The sizes of a product `[m, k] · [k, n]` with a weight `[n, k]` on this rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    pub m: u64,
+    pub n: u64,
+    pub k: u64,
+}
+
 /// One operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
@@ -125,6 +139,14 @@ pub struct Operator {
     pub saves: Vec<TensorId>,
     /// Trainable parameters of this operator on this rank.
     pub parameters: u64,
+    /// The tensors that they are in; those of a tied table are where its gradient is made.
+    pub trainable: Vec<ParameterTensor>,
+    /// Parameters that do not train.
+    pub frozen: u64,
+    /// Bytes of those as they are stored.
+    pub frozen_bytes: u64,
+    /// Bytes of a frozen table that an operator later in the model holds.
+    pub frozen_shared_bytes: u64,
     /// Parameters whose gradient adds to one that an operator later in the model has made: an
     /// input embedding tied to the head.
     pub shared_parameters: u64,
@@ -132,6 +154,10 @@ pub struct Operator {
     pub reduced_parameters: u64,
     /// Bytes of a number of the parameters' gradient as the kernel makes it.
     pub gradient_size: u64,
+    /// The sizes, where it is one product with a weight.
+    pub product: Option<Product>,
+    /// Work ahead of the forward and of the backward kernels: weights made ready for them.
+    pub preparation: Option<Work>,
     pub forward: Option<Work>,
     /// The gradient of the inputs.
     pub backward_input: Option<Work>,
@@ -201,9 +227,15 @@ impl Tape {
             writes: writes.to_vec(),
             saves: Vec::new(),
             parameters: 0,
+            trainable: Vec::new(),
+            frozen: 0,
+            frozen_bytes: 0,
+            frozen_shared_bytes: 0,
             shared_parameters: 0,
             reduced_parameters: 0,
             gradient_size: 0,
+            product: None,
+            preparation: None,
             forward: None,
             backward_input: None,
             backward_weight: None,
@@ -216,9 +248,17 @@ impl Tape {
         self.operators.last_mut().expect("an operator was just added")
     }
 
-    /// Trainable parameters of all operators, tied ones once.
-    pub fn parameters(&self) -> u64 {
-        self.operators.iter().map(|op| op.parameters).sum()
+    /// The parameters of all operators, tied ones once.
+    pub fn parameters(&self) -> Parameters {
+        let mut all = Parameters::default();
+        for operator in &self.operators {
+            for tensor in &operator.trainable {
+                all.add_tensors(*tensor, 1);
+            }
+            all.frozen += operator.frozen;
+            all.frozen_bytes += operator.frozen_bytes;
+        }
+        all
     }
 
     /// Bytes that forward leaves for backward: every saved tensor once, the tape's input included
@@ -245,17 +285,20 @@ impl Operator {
     }
 
     /// Gives it parameters of its own, whose gradient comes in numbers of `size` bytes.
-    pub fn trains(&mut self, parameters: u64, size: u64) -> &mut Self {
+    pub fn trains(&mut self, tensors: &[ParameterTensor], size: u64) -> &mut Self {
         self.gradient_size = size;
-        self.parameters = parameters;
-        self.reduced_parameters = parameters;
+        self.trainable = tensors.to_vec();
+        self.parameters = tensors.iter().map(ParameterTensor::elements).sum();
+        self.reduced_parameters = self.parameters;
         self
     }
 
     /// Makes it a matrix product `[m, k] · [k, n]` with a weight `[k, n]` on this rank: forward,
     /// input gradient and weight gradient are one product each.
     pub fn linear(&mut self, m: u64, n: u64, k: u64, bias: bool, size: u64) -> &mut Self {
-        self.trains(n * k + if bias { n } else { 0 }, size);
+        let tensors = [ParameterTensor::matrix(n, k), ParameterTensor::vector(n)];
+        self.trains(&tensors[..if bias { 2 } else { 1 }], size);
+        self.product = Some(Product { m, n, k });
         self.forward = Some(Work::gemm(m, n, k, size));
         self.backward_input = Some(Work::gemm(m, k, n, size));
         self.backward_weight = Some(Work::gemm(k, n, m, size));

@@ -1,6 +1,6 @@
 //! Norms of the residual stream.
 
-use super::{Context, Tape, TensorId, Work};
+use super::{Context, ParameterTensor, Tape, TensorId, Work};
 use crate::model::shape::{ModelShape, NormKind};
 use crate::precision::DType;
 
@@ -32,7 +32,9 @@ pub(super) fn norm(
     }
     let operator = tape.operator("norm", &[input], &[output]);
     operator.saves(&saved);
-    operator.trains(shape.norm_params(), context.recipe.weights.bytes());
+    let vectors = [ParameterTensor::vector(hidden); 2];
+    let count = if shape.norm == NormKind::Rms { 1 } else { 2 };
+    operator.trains(&vectors[..count], context.recipe.weights.bytes());
     if written_out {
         // Cast, square, mean, product, cast, product with the weight; about twice that backward.
         operator.streams(

@@ -6,6 +6,7 @@
 
 mod choices;
 mod edit;
+mod finetune;
 mod hardware;
 mod model;
 mod parse;
@@ -13,10 +14,11 @@ mod strategy;
 mod workload;
 
 pub use choices::{
-    AttentionKernel, Finetune, Framework, FsdpMode, LoraChoice, OffloadTarget, Optimizer,
-    OptimizerImplementation, QloraChoice, Recompute, ScheduleName, WorkloadKind,
+    AttentionKernel, Framework, FsdpMode, OffloadTarget, Optimizer, OptimizerImplementation,
+    Recompute, ScheduleName, WorkloadKind,
 };
 pub use edit::Edit;
+pub use finetune::{Finetune, LoraChoice, LoraTargets, QloraChoice};
 pub use hardware::{HardwareChoice, LinkChoice};
 pub use model::{ModelChoice, PresetChoice};
 pub use parse::{MAX_SCENARIO_BYTES, ScenarioError};

@@ -78,6 +78,17 @@ impl Default for WorkloadChoice {
 }
 
 impl WorkloadChoice {
+    /// Formats of the model's own weights: those of what trains unless the weights are frozen.
+    ///
+    /// PyTorch alone freezes 16-bit weights, and fp32 ones beside quantized matrices: embeddings,
+    /// norms and head as PEFT's `prepare_model_for_kbit_training` leaves them.
+    pub fn model_recipe(&self) -> Recipe {
+        match (&self.finetune, self.framework) {
+            (Finetune::Lora(_), Framework::Pytorch) => Recipe::with_master(self.precision),
+            _ => self.recipe(),
+        }
+    }
+
     /// Which format each part of training has: PyTorch alone trains mixed precision by autocast over
     /// fp32 weights, the frameworks keep a master copy.
     pub fn recipe(&self) -> Recipe {

@@ -3,7 +3,7 @@
 use super::Layer;
 use crate::model::shape::{Positions, Stack};
 use crate::operators::split::{Projection, autocast_weights};
-use crate::operators::{Engine, Tape, TensorId, Work};
+use crate::operators::{Engine, ParameterTensor, Tape, TensorId, Work};
 use crate::precision::DType;
 use crate::scenario::AttentionKernel;
 
@@ -80,7 +80,7 @@ impl Layer<'_> {
         }
         let operator = self.tape.operator("head-norm", &[input], &[output]);
         operator.saves(&saved);
-        operator.trains(head_dim, self.context.recipe.weights.bytes());
+        operator.trains(&[ParameterTensor::vector(head_dim)], self.context.recipe.weights.bytes());
         let (passes, launches) = if fused { (1, 1) } else { (6, 6) };
         operator.streams(
             Work::stream(elements * 2 * size * passes, launches),

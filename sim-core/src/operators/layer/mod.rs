@@ -3,6 +3,7 @@
 mod attention;
 mod mlp;
 
+use super::adapter::{Part, adapt};
 use super::norm::norm;
 use super::split::{Projection, enter_split, leave_split, project};
 use super::{Context, GradientRule, Tape, TensorId, Work};
@@ -48,6 +49,7 @@ pub fn layer_tape(shape: &ModelShape, kind: LayerKind, context: &Context) -> Tap
     layer.tape.output = Some(output);
     // The next layer frees it under the name that it knows.
     layer.tape.tensors[output.0].name = "layer-input";
+    adapt(&mut layer.tape, context, Part::Layer);
     layer.tape
 }
 

@@ -1,0 +1,114 @@
+//! What trains: everything, or adapters whose targets and formats are known.
+
+use crate::issue::{Issue, IssueCode};
+use crate::model::ModelShape;
+use crate::operators::{Adapters, BaseFormat, Targets};
+use crate::scenario::{Edit, Finetune, Framework, LoraTargets, QloraChoice, Scenario};
+
+/// The adapters of a scenario; `Some(None)` where all weights train.
+#[expect(clippy::option_option, reason = "no adapters and wrong ones are different")]
+pub fn resolve(
+    scenario: &Scenario,
+    shape: &ModelShape,
+    issues: &mut Vec<Issue>,
+) -> Option<Option<Adapters>> {
+    let workload = &scenario.workload;
+    let (path, rank, dropout, chosen, base) = match &workload.finetune {
+        Finetune::Full => return Some(None),
+        Finetune::Lora(choice) => {
+            let path = "workload.finetune.lora";
+            (path, choice.rank, choice.dropout, &choice.targets, Some(None))
+        }
+        Finetune::Qlora(choice) => {
+            let path = "workload.finetune.qlora";
+            not_in_framework(workload.framework, issues);
+            (
+                path,
+                choice.rank,
+                choice.dropout,
+                &choice.targets,
+                base_format(choice, issues).map(Some),
+            )
+        }
+    };
+    let field = format!("{path}.targets");
+    let mut targets = targets(chosen, &field, issues)?;
+    targets.gate &= shape.mlp.gated;
+    if targets == Targets::default() {
+        issues.push(
+            Issue::new(IssueCode::NoAdapters, &field).way_out(Edit::new(&field, "all-linear")),
+        );
+        return None;
+    }
+    let weights = workload.recipe().weights;
+    Some(Some(Adapters { rank, targets, dropout: dropout > 0.0, weights, base: base? }))
+}
+
+/// Megatron and nanotron have no quantized weights for adapters.
+fn not_in_framework(framework: Framework, issues: &mut Vec<Issue>) {
+    if matches!(framework, Framework::Megatron | Framework::Nanotron) {
+        issues.push(
+            Issue::new(IssueCode::QloraNotInFramework, "workload.framework")
+                .with("framework", framework.name())
+                .way_out(Edit::new("workload.framework", "pytorch")),
+        );
+    }
+}
+
+fn base_format(choice: &QloraChoice, issues: &mut Vec<Issue>) -> Option<BaseFormat> {
+    let format = match choice.format.as_str() {
+        "nf4" | "fp4" => BaseFormat::FourBit { double_quant: choice.double_quant },
+        "int8" => BaseFormat::Int8,
+        "int4-g128" => BaseFormat::Int4Group128,
+        other => {
+            let field = "workload.finetune.qlora.format";
+            issues.push(
+                Issue::new(IssueCode::NotSupported, field)
+                    .with("value", other)
+                    .way_out(Edit::new(field, "nf4")),
+            );
+            return None;
+        }
+    };
+    Some(format)
+}
+
+fn targets(chosen: &LoraTargets, field: &str, issues: &mut Vec<Issue>) -> Option<Targets> {
+    let attention =
+        Targets { query: true, key: true, value: true, output: true, ..Targets::default() };
+    let unknown = match chosen {
+        LoraTargets::Named(name) => match name.as_str() {
+            "all-linear" => return Some(Targets { gate: true, up: true, down: true, ..attention }),
+            "attention" => return Some(attention),
+            "qv" => return Some(Targets { query: true, value: true, ..Targets::default() }),
+            other => other,
+        },
+        LoraTargets::List(names) => {
+            let mut targets = Targets::default();
+            let unknown = names.iter().find(|name| {
+                let part = match name.as_str() {
+                    "q_proj" => &mut targets.query,
+                    "k_proj" => &mut targets.key,
+                    "v_proj" => &mut targets.value,
+                    "o_proj" => &mut targets.output,
+                    "gate_proj" => &mut targets.gate,
+                    "up_proj" => &mut targets.up,
+                    "down_proj" => &mut targets.down,
+                    _ => return true,
+                };
+                *part = true;
+                false
+            });
+            match unknown {
+                None => return Some(targets),
+                Some(name) => name,
+            }
+        }
+    };
+    issues.push(
+        Issue::new(IssueCode::NotSupported, field)
+            .with("value", unknown)
+            .way_out(Edit::new(field, "all-linear")),
+    );
+    None
+}
