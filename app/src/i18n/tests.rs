@@ -77,7 +77,8 @@ fn scenarios() -> Vec<Scenario> {
             "workload": { "sequence": 128, "gradient_accumulation": 2 },
         });
         let base = Scenario::from_value(base).expect("the scenario is whole");
-        let options: [&[(&str, Value)]; 12] = [
+        let adapters = serde_json::json!({ "lora": { "dropout": 0.1 } });
+        let options: [&[(&str, Value)]; 15] = [
             &[],
             &[("strategy.zero", 1.into())],
             &[("strategy.zero", 2.into()), ("workload.optimizer_implementation", "foreach".into())],
@@ -106,6 +107,9 @@ fn scenarios() -> Vec<Scenario> {
                 ("workload.framework", "megatron".into()),
                 ("workload.gradient_dtype", "fp32".into()),
             ],
+            &[("workload.framework", "pytorch".into()), ("workload.optimizer", "muon".into())],
+            &[("workload.finetune", adapters), ("strategy.zero", 3.into())],
+            &[("workload.framework", "pytorch".into()), ("workload.finetune", "qlora".into())],
         ];
         for edits in options {
             let edits: Vec<_> = edits.iter().map(|(f, v)| Edit::new(*f, v.clone())).collect();

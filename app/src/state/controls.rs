@@ -3,8 +3,8 @@
 //! The page and the tests go over this list; a control is added by listing it.
 
 use sim_core::scenario::{
-    AttentionKernel, Framework, ModelChoice, Optimizer, OptimizerImplementation, Recompute,
-    Scenario,
+    AttentionKernel, Finetune, Framework, ModelChoice, Optimizer, OptimizerImplementation,
+    Recompute, Scenario,
 };
 
 /// The five sections of the left column.
@@ -65,9 +65,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// The last part of the field's path.
+    /// The last part of the field's path; with the kind of adapters in front.
     pub fn short_name(&self) -> &'static str {
-        self.field.rsplit('.').next().unwrap_or(self.field)
+        let last = || self.field.rsplit('.').next().unwrap_or(self.field);
+        self.field.strip_prefix("workload.finetune.").unwrap_or_else(last)
     }
 }
 
@@ -88,6 +89,18 @@ fn is_catalogue_model(scenario: &Scenario) -> bool {
     !matches!(scenario.model, ModelChoice::HfConfig { .. })
 }
 
+fn trains_lora(scenario: &Scenario) -> bool {
+    matches!(scenario.workload.finetune, Finetune::Lora(_))
+}
+
+fn trains_qlora(scenario: &Scenario) -> bool {
+    matches!(scenario.workload.finetune, Finetune::Qlora(_))
+}
+
+/// Projections that get adapters.
+const TARGETS: Kind = Kind::Choice(&[Some("all-linear"), Some("attention"), Some("qv")]);
+
+const RANKS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 const POWERS_TO_16: &[u64] = &[1, 2, 4, 8, 16];
 const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
 const NODES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -112,13 +125,33 @@ pub const CONTROLS: &[Control] = &[
     basic(Section::Job, "workload.global_batch", Kind::OptionalNumber(GLOBAL_BATCHES)),
     basic(
         Section::Job,
+        "workload.finetune",
+        Kind::Choice(&[Some("full"), Some("lora"), Some("qlora")]),
+    ),
+    when(basic(Section::Job, "workload.finetune.lora.rank", Kind::Number(RANKS)), trains_lora),
+    when(basic(Section::Job, "workload.finetune.qlora.rank", Kind::Number(RANKS)), trains_qlora),
+    when(
+        basic(
+            Section::Job,
+            "workload.finetune.qlora.format",
+            Kind::Choice(&[Some("nf4"), Some("int8"), Some("int4-g128")]),
+        ),
+        trains_qlora,
+    ),
+    when(expert(Section::Job, "workload.finetune.lora.targets", TARGETS), trains_lora),
+    when(expert(Section::Job, "workload.finetune.qlora.targets", TARGETS), trains_qlora),
+    when(expert(Section::Job, "workload.finetune.qlora.double_quant", Kind::Toggle), trains_qlora),
+    basic(
+        Section::Job,
         "workload.optimizer",
         Kind::Choice(&[
             Some(Optimizer::AdamW.name()),
             Some(Optimizer::AdamW8bit.name()),
+            Some(Optimizer::Adafactor.name()),
             Some(Optimizer::Lion.name()),
             Some(Optimizer::SgdMomentum.name()),
             Some(Optimizer::Sgd.name()),
+            Some(Optimizer::Muon.name()),
         ]),
     ),
     basic(
@@ -202,9 +235,15 @@ mod tests {
     use sim_core::quantity::Locale;
     use sim_core::scenario::Edit;
 
-    fn scenario() -> Scenario {
-        Scenario::from_json(r#"{"model":{"preset":"gpt2"},"hardware":{"device":"t4"}}"#)
-            .expect("the scenario is whole")
+    /// A scenario that has the field.
+    fn scenario(field: &str) -> Scenario {
+        let kind = field.strip_prefix("workload.finetune.").and_then(|rest| rest.split_once('.'));
+        let text = format!(
+            r#"{{"model":{{"preset":"gpt2"}},"hardware":{{"device":"t4"}},
+            "workload":{{"finetune":"{}"}}}}"#,
+            kind.map_or("full", |(kind, _)| kind)
+        );
+        Scenario::from_json(&text).expect("the scenario is whole")
     }
 
     #[test]
@@ -222,7 +261,7 @@ mod tests {
             };
             for value in value {
                 let edit = Edit::new(control.field, value);
-                assert!(scenario().edited(&edit).is_ok(), "{edit:?}");
+                assert!(scenario(control.field).edited(&edit).is_ok(), "{edit:?}");
             }
         }
     }
@@ -232,8 +271,9 @@ mod tests {
         for control in CONTROLS {
             let Kind::Choice(names) = control.kind else { continue };
             for &name in names {
-                let edited =
-                    scenario().edited(&Edit::new(control.field, name)).expect("it is listed");
+                let edited = scenario(control.field)
+                    .edited(&Edit::new(control.field, name))
+                    .expect("it is listed");
                 let refused = sim_core::simulate(&edited).err().unwrap_or_default();
                 assert!(
                     refused.iter().all(|issue| issue.code != IssueCode::NotSupported),

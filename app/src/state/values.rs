@@ -89,8 +89,18 @@ pub fn setting(locale: Locale, field: &str, value: &Json) -> String {
         Json::Bool(true) => text(locale, "choice.on").to_owned(),
         Json::Bool(false) => text(locale, "choice.off").to_owned(),
         Json::Null => text(locale, "choice.automatic").to_owned(),
+        Json::Object(_) => match find(locale, &format!("choice.{field}.{}", choice_name(value))) {
+            Some(words) => words.to_owned(),
+            None => value.to_string(),
+        },
         other => other.to_string(),
     }
+}
+
+/// The name of a choice: the text itself, or the one key of a choice with options.
+pub fn choice_name(value: &Json) -> &str {
+    let key = || Some(value.as_object()?.keys().next()?.as_str());
+    value.as_str().or_else(key).unwrap_or_default()
 }
 
 /// The name of an id that a field takes from a catalogue.

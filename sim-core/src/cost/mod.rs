@@ -160,7 +160,7 @@ impl CostModel {
         let mut total = kernels[0];
         let mut cost = self.compute(&total);
         for work in &kernels[1..] {
-            cost.time = cost.time + self.compute(work).time;
+            cost.time += self.compute(work).time;
             total.flops += work.flops;
             total.bytes += work.bytes;
             total.launches += work.launches;

@@ -183,10 +183,9 @@ impl Pass<'_> {
             }
             // Kernels that dequantize in registers (AutoGPTQ's Triton kernels).
             BaseFormat::Int4Group128 => {
-                for work in [&mut operator.forward, &mut operator.backward_input] {
-                    if let Some(work) = work {
-                        work.bytes += stored as f64 - whole as f64;
-                    }
+                let products = [&mut operator.forward, &mut operator.backward_input];
+                for work in products.into_iter().flatten() {
+                    work.bytes += stored as f64 - whole as f64;
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::row::{Row, help_id, input_id, reason_id};
 use crate::state::controls::Control;
 use crate::state::use_store;
-use crate::state::values::setting;
+use crate::state::values::{choice_name, setting};
 use leptos::prelude::*;
 use serde_json::Value as Json;
 use sim_core::scenario::Edit;
@@ -20,7 +20,7 @@ pub fn ChoiceControl(
     let store = use_store();
     let field = control.field;
     let value = store.field(field);
-    let chosen = Memo::new(move |_| value.with(|v| v.as_str().unwrap_or(AUTOMATIC).to_owned()));
+    let chosen = Memo::new(move |_| value.with(|value| choice_name(value).to_owned()));
     let foreign = Memo::new(move |_| {
         chosen.with(|chosen| {
             let listed = names.iter().any(|name| name.unwrap_or(AUTOMATIC) == chosen);
