@@ -52,6 +52,7 @@ fn adapters_have_rank_times_both_sides() {
         (r#""attention""#, 16 * 32 * 8 * 4096),
         (r#""qv""#, 16 * 32 * 4 * 4096),
         (r#"["down_proj"]"#, 16 * 32 * (4096 + 11_008)),
+        (r#""q_proj, o_proj""#, 16 * 32 * 4 * 4096),
     ] {
         let finetune = format!(r#""finetune": {{"lora": {{"rank": 16, "targets": {targets}}}}}"#);
         let report = report(&scenario("llama-2-7b", 1, &finetune, ""));

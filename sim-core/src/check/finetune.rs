@@ -76,39 +76,35 @@ fn base_format(choice: &QloraChoice, issues: &mut Vec<Issue>) -> Option<BaseForm
 fn targets(chosen: &LoraTargets, field: &str, issues: &mut Vec<Issue>) -> Option<Targets> {
     let attention =
         Targets { query: true, key: true, value: true, output: true, ..Targets::default() };
-    let unknown = match chosen {
+    let names: Vec<&str> = match chosen {
         LoraTargets::Named(name) => match name.as_str() {
             "all-linear" => return Some(Targets { gate: true, up: true, down: true, ..attention }),
             "attention" => return Some(attention),
             "qv" => return Some(Targets { query: true, value: true, ..Targets::default() }),
-            other => other,
+            names => names.split(',').map(str::trim).collect(),
         },
-        LoraTargets::List(names) => {
-            let mut targets = Targets::default();
-            let unknown = names.iter().find(|name| {
-                let part = match name.as_str() {
-                    "q_proj" => &mut targets.query,
-                    "k_proj" => &mut targets.key,
-                    "v_proj" => &mut targets.value,
-                    "o_proj" => &mut targets.output,
-                    "gate_proj" => &mut targets.gate,
-                    "up_proj" => &mut targets.up,
-                    "down_proj" => &mut targets.down,
-                    _ => return true,
-                };
-                *part = true;
-                false
-            });
-            match unknown {
-                None => return Some(targets),
-                Some(name) => name,
-            }
-        }
+        LoraTargets::List(names) => names.iter().map(String::as_str).collect(),
     };
-    issues.push(
-        Issue::new(IssueCode::NotSupported, field)
-            .with("value", unknown)
-            .way_out(Edit::new(field, "all-linear")),
-    );
-    None
+    let mut targets = Targets::default();
+    for name in names {
+        let part = match name {
+            "q_proj" => &mut targets.query,
+            "k_proj" => &mut targets.key,
+            "v_proj" => &mut targets.value,
+            "o_proj" => &mut targets.output,
+            "gate_proj" => &mut targets.gate,
+            "up_proj" => &mut targets.up,
+            "down_proj" => &mut targets.down,
+            unknown => {
+                issues.push(
+                    Issue::new(IssueCode::NotSupported, field)
+                        .with("value", unknown)
+                        .way_out(Edit::new(field, "all-linear")),
+                );
+                return None;
+            }
+        };
+        *part = true;
+    }
+    Some(targets)
 }

@@ -130,7 +130,7 @@ impl Default for QloraChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum LoraTargets {
-    /// `all-linear`, `attention` or `qv`.
+    /// `all-linear`, `attention`, `qv`, or names of [`LoraTargets::List`] joined by commas.
     Named(String),
     /// Projections by the names of Llama's modules: `q_proj`, `k_proj`, `v_proj`, `o_proj`,
     /// `gate_proj`, `up_proj`, `down_proj`.

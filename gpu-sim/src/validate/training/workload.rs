@@ -147,7 +147,9 @@ pub fn finetune(row: Fields<'_>, words: Words<'_>, source: &Source) -> Result<Va
     // bitsandbytes and torchao quantize the scales again but where a table has both variants.
     let without = words.place.contains("resource-tables") || source.key == "hf";
     let double_quant = format == "nf4" && (has(&["dq", "nested", "double"]) || !without);
-    Ok(json!({"qlora": {"rank": rank, "format": format, "double_quant": double_quant}}))
+    Ok(json!({"qlora": {
+        "rank": rank, "targets": adapters.targets, "format": format, "double_quant": double_quant,
+    }}))
 }
 
 /// Kernels made by a compiler.
@@ -266,30 +268,38 @@ mod tests {
             let row = json!({"config": {"lora": lora}});
             finetune(Fields(&row), Words { mode, place, ..Words::default() }, source(key))
         };
-        let qlora = |rank: u64, format: &str, double_quant: bool| {
-            Ok(json!({"qlora": {"rank": rank, "format": format, "double_quant": double_quant}}))
+        let qlora = |targets: &str, rank: u64, format: &str, double_quant: bool| {
+            Ok(json!({"qlora": {
+                "rank": rank, "targets": targets, "format": format, "double_quant": double_quant,
+            }}))
         };
-        let fms = "q_proj,k_proj,v_proj,o_proj";
+        let (fms, all, two) = ("q_proj,k_proj,v_proj,o_proj", "all-linear", "q_proj,v_proj");
         assert_eq!(read("fmsacc", "finetune-full", json!(null), ""), Ok(json!("full")));
         assert_eq!(
             read("fmsacc", "finetune-LoRA", json!("LoRA r=16"), ""),
             Ok(json!({"lora": {"rank": 16, "targets": fms}}))
         );
         let nf4 = "QLoRA (bitsandbytes NF4 4-bit) r=16";
-        assert_eq!(read("fmsacc", "finetune-QLoRA", json!(nf4), ""), qlora(16, "nf4", true));
+        assert_eq!(read("fmsacc", "finetune-QLoRA", json!(nf4), ""), qlora(fms, 16, "nf4", true));
         let gptq = json!("GPTQ-LoRA (4-bit) r=16");
-        assert_eq!(read("fmsacc", "finetune-GPTQ-LoRA", gptq, ""), qlora(16, "int4-g128", false));
+        assert_eq!(
+            read("fmsacc", "finetune-GPTQ-LoRA", gptq, ""),
+            qlora(fms, 16, "int4-g128", false)
+        );
         assert_eq!(
             read("qwen", "finetune-QLoRA", json!("Q-LoRA"), ""),
-            qlora(64, "int4-g128", false)
+            qlora(all, 64, "int4-g128", false)
         );
         let table = "resource-tables.md line 42";
-        assert_eq!(read("litgpt", "", json!("LoRA r=8 + bnb.nf4"), table), qlora(8, "nf4", false));
+        assert_eq!(
+            read("litgpt", "", json!("LoRA r=8 + bnb.nf4"), table),
+            qlora(two, 8, "nf4", false)
+        );
         assert_eq!(
             read("litgpt", "", json!("LoRA r=8 + bnb.nf4-dq"), table),
-            qlora(8, "nf4", true)
+            qlora(two, 8, "nf4", true)
         );
-        assert_eq!(read("hf", "", json!("int8 + grad ckpt"), ""), qlora(8, "int8", false));
+        assert_eq!(read("hf", "", json!("int8 + grad ckpt"), ""), qlora(two, 8, "int8", false));
         assert!(read("qwen", "finetune-LoRA", json!("LoRA (emb)"), "").is_err());
         assert!(read("litgpt", "", json!("adapter_v2 + bnb.nf4"), table).is_err());
         assert!(read("litgpt", "", json!(7), table).is_err());
