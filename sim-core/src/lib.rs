@@ -26,4 +26,4 @@ pub mod schedule;
 mod simulation;
 pub mod trace;
 
-pub use simulation::{Simulation, report, simulate};
+pub use simulation::{Simulation, report, simulate, simulate_on};

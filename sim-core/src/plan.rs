@@ -4,7 +4,7 @@ use crate::cost::Topology;
 use crate::hardware::Device;
 use crate::model::ModelShape;
 use crate::operators::{
-    Adapters, Context, Kernels, Parameters, Tied, embedding_tape, head_tape, layer_tape,
+    Adapters, Backend, Context, Kernels, Parameters, Tied, embedding_tape, head_tape, layer_tape,
 };
 use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
@@ -62,6 +62,8 @@ pub struct Plan {
     pub dropout: bool,
     pub framework: Framework,
     pub compile: bool,
+    /// A GPU, unless a trace is compared.
+    pub backend: Backend,
 }
 
 impl Plan {
@@ -86,7 +88,7 @@ impl Plan {
             adapters: self.adapters,
             attention: self.attention,
             dropout: self.dropout,
-            kernels: Kernels::of(self.framework, self.compile),
+            kernels: Kernels { backend: self.backend, ..Kernels::of(self.framework, self.compile) },
         }
     }
 

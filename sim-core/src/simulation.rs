@@ -5,6 +5,7 @@ use crate::cost::CostModel;
 use crate::estimate;
 use crate::issue::Issue;
 use crate::lowering::lower;
+use crate::operators::Backend;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::scenario::Scenario;
@@ -23,7 +24,17 @@ pub struct Simulation {
 /// # Errors
 /// All findings of [`check`], when at least one of them is an error.
 pub fn simulate(scenario: &Scenario) -> Result<Simulation, Vec<Issue>> {
-    let checked = check(scenario)?;
+    simulate_on(scenario, Backend::Gpu)
+}
+
+/// Computes a scenario as it runs with the kernels of `backend`: traces recorded without a GPU are
+/// compared with those of [`Backend::Traced`].
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_on(scenario: &Scenario, backend: Backend) -> Result<Simulation, Vec<Issue>> {
+    let mut checked = check(scenario)?;
+    checked.plan.backend = backend;
     let cost = CostModel::new(&checked.plan);
     let trace = lower(&checked.plan, &cost);
     let report = estimate::report(&checked.plan, &cost, &trace, checked.issues);

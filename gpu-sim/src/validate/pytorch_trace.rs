@@ -1,8 +1,9 @@
-//! Exact traces of real models under PyTorch on one device: allocated bytes after forward, at the
+//! Exact traces of real models under PyTorch on one device, the CPU: allocated bytes after forward, at the
 //! peak of forward and backward, and at the peak with the optimizer step.
 
 use super::{Compared, Row, Skip, id};
 use serde_json::{Value, json};
+use sim_core::operators::Backend;
 use sim_core::scenario::Scenario;
 
 /// Models whose configurations have dropout of 0.1 by default, as the traces ran them.
@@ -38,13 +39,8 @@ fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
     };
     let model = text("model")?;
     let dropout = WITH_DROPOUT.iter().any(|family| model.starts_with(family));
-    if dropout && attention == "flash" {
-        return Err(
-            "fused attention with dropout falls back to another kernel on the traced device",
-        );
-    }
     let scenario = json!({
-        "model": {"preset": model, "layers": row["layers"]},
+        "model": {"preset": model, "layers": row["layers"], "mlm_head": model.starts_with("bert")},
         // Memory is what is compared: any device that runs all precisions will do.
         "hardware": {"device": "b300-288"},
         "workload": {
@@ -55,9 +51,10 @@ fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
         "strategy": {"recompute": if row["checkpointing"] == true { "full" } else { "none" }},
     });
     let scenario = Scenario::from_value(scenario).map_err(|_| "no scenario of this format")?;
-    let simulation = sim_core::simulate(&scenario).map_err(|_| "not simulated")?;
+    let simulation =
+        sim_core::simulate_on(&scenario, Backend::Traced).map_err(|_| "not simulated")?;
     if simulation.plan.model.total_params() != row["params"].as_u64().unwrap_or(0) {
-        return Err("the traced model has other parameters (a head for masked tokens)");
+        return Err("the traced model has other parameters");
     }
     let memory = simulation.report.memory.as_ref().ok_or("not simulated")?;
     let phases = memory.per_rank[0].phases;
@@ -80,25 +77,23 @@ fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
 mod tests {
     use super::*;
 
-    /// Every trace of a Llama or Qwen model is met within 0.1 % at all three points, without a
-    /// constant that was fitted to them.
+    /// Every trace is met within 0.3 % at all three points, and all but a few within 0.03 %, without
+    /// a constant that was fitted to them.
     #[test]
-    fn llama_and_qwen_are_met_within_a_thousandth() {
+    fn every_trace_is_met() {
         let file = include_str!("../../../validation/pytorch_trace.jsonl");
-        let mut compared = 0;
+        let mut errors = Vec::new();
         for (number, line) in file.lines().enumerate() {
             let row: Value = serde_json::from_str(line).expect("a line of the file");
-            let model = row["model"].as_str().expect("a model");
-            let rows = read(number, &row).rows;
-            if !model.starts_with("llama") && !model.starts_with("qwen") {
-                continue;
-            }
-            for found in rows {
-                let error = found.predicted / found.measured - 1.0;
-                assert!(error.abs() < 1e-3, "{found:?}: {error}");
-                compared += 1;
+            let outcome = read(number, &row);
+            assert!(outcome.skipped.is_empty(), "{number}: {:?}", outcome.skipped);
+            for found in outcome.rows {
+                let error = (found.predicted / found.measured - 1.0).abs();
+                assert!(error < 3e-3, "{found:?}: {error}");
+                errors.push(error);
             }
         }
-        assert!(compared >= 60, "{compared}");
+        let close = errors.iter().filter(|error| **error < 3e-4).count();
+        assert!(close + 2 >= errors.len(), "{close} of {}", errors.len());
     }
 }

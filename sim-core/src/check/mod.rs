@@ -14,6 +14,7 @@ mod supported;
 pub use ranges::{RANGES, Range, range_of};
 
 use crate::issue::{Issue, IssueCode, Severity};
+use crate::operators::Backend;
 use crate::plan::{Plan, split_layers};
 use crate::scenario::Scenario;
 
@@ -123,6 +124,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         dropout: workload.dropout,
         framework: workload.framework,
         compile: workload.compile,
+        backend: Backend::default(),
     };
     strategy::advise(&plan, &mut issues);
     if has_errors(&issues) {

@@ -1,7 +1,7 @@
 //! Which model a scenario means.
 
 use crate::issue::{Issue, IssueCode};
-use crate::model::{ModelShape, catalog, hf_config, limits};
+use crate::model::{Architecture, ModelShape, catalog, hf_config, limits};
 use crate::scenario::{Edit, ModelChoice, PresetChoice, Scenario};
 
 /// A model with the name to show.
@@ -22,6 +22,9 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
                 return None;
             }
             change(&mut model.shape, preset);
+            if preset.mlm_head == Some(true) && !add_mlm_head(&mut model.shape, issues) {
+                return None;
+            }
             consistent(&model.shape, issues).then_some(model)
         }
         ModelChoice::HfConfig { hf_config } => match hf_config::from_value(hf_config) {
@@ -79,6 +82,21 @@ fn change(shape: &mut ModelShape, preset: &PresetChoice) {
     attention.head_dim = preset.head_dim.or(derived).unwrap_or(attention.head_dim);
     shape.mlp.ffn = preset.ffn.unwrap_or(shape.mlp.ffn);
     shape.vocab = preset.vocab.unwrap_or(shape.vocab);
+}
+
+/// Gives an encoder the head for masked tokens; other models have none.
+fn add_mlm_head(shape: &mut ModelShape, issues: &mut Vec<Issue>) -> bool {
+    let fits = shape.architecture == Architecture::Encoder;
+    if fits {
+        shape.add_mlm_head();
+    } else {
+        issues.push(
+            Issue::new(IssueCode::NotSupported, "model.mlm_head")
+                .with("value", true)
+                .way_out(Edit::new("model.mlm_head", false)),
+        );
+    }
+    fits
 }
 
 fn consistent(shape: &ModelShape, issues: &mut Vec<Issue>) -> bool {

@@ -23,7 +23,10 @@ pub fn step_flops(plan: &Plan) -> StepFlops {
     let model = &plan.model;
     let attention = &model.attention;
     let widths = (attention.heads * (attention.head_dim + attention.value_dim())) as f64;
-    let head = if model.lm_head { (model.vocab * model.hidden) as f64 } else { 0.0 };
+    let mut head = if model.lm_head { (model.vocab * model.hidden) as f64 } else { 0.0 };
+    if model.mlm_head {
+        head += (model.hidden * model.hidden) as f64;
+    }
     let idle = model.experts.map_or(0, |experts| experts.count - experts.active);
     let (mut all_layers, mut all_attention) = (0.0, 0.0);
     for group in model.params().groups {

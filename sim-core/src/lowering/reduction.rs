@@ -5,7 +5,7 @@ use super::builder::TraceBuilder;
 use super::compiled::CompiledStep;
 use super::stage::StageEmitter;
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Collective, CollectiveKind};
+use crate::operators::{Backend, Collective, CollectiveKind};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase, TaskInfo};
 
@@ -21,9 +21,9 @@ impl StageEmitter<'_> {
         let policy = self.policy;
         let made = signed((step.parameters + step.shared_parameters) * step.gradient_size);
         let pool = self.pool;
-        let mut temporary = |category, name| {
-            builder.change(pool, Moment::Start, category, name, made);
-            builder.change(pool, Moment::End, category, name, -made);
+        let mut temporary = |category, name, bytes: i64| {
+            builder.change(pool, Moment::Start, category, name, bytes);
+            builder.change(pool, Moment::End, category, name, -bytes);
         };
         if policy.sharded {
             // Copied into the bucket, or into the shard's buffer when there is one replica. That
@@ -31,20 +31,26 @@ impl StageEmitter<'_> {
             let name = "unreduced-gradients";
             let waiting = step.parameters.saturating_sub(step.reduced_parameters) * policy.weights;
             let joined = step.shared_parameters * policy.weights;
-            temporary(Category::Gradients, name);
+            temporary(Category::Gradients, name, made);
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
         } else if policy.preallocated {
             // Kernels add to the buffer.
         } else if self.gradients_exist || step.shared_parameters > 0 {
-            temporary(Category::Gradients, "micro-batch-gradients");
+            let name = "micro-batch-gradients";
+            let shared = signed(step.shared_parameters * step.gradient_size);
+            // Before there are gradients to add to, only a tied table's has a partner.
+            temporary(Category::Gradients, name, if self.gradients_exist { made } else { shared });
+            if self.plan.backend == Backend::Traced {
+                temporary(Category::Gradients, name, shared);
+            }
             if !self.gradients_exist {
                 let kept = signed(step.parameters * policy.kept);
                 builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
             }
         } else {
             if step.gradient_size != policy.kept {
-                temporary(Category::Gradients, "micro-batch-gradients");
+                temporary(Category::Gradients, "micro-batch-gradients", made);
             }
             let kept = signed(step.parameters * policy.kept);
             builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);

@@ -3,11 +3,13 @@
 pub mod catalog;
 pub mod hf_config;
 pub mod limits;
+pub mod module;
 pub mod params;
 pub mod shape;
 pub mod suggest;
 
 pub use catalog::ModelEntry;
+pub use module::Module;
 pub use params::{EmbeddingParams, ExpertParams, GroupParams, LayerParams, ModelParams};
 pub use shape::{
     Activation, Architecture, Attention, Experts, LatentAttention, LayerGroup, LayerKind, Mlp,

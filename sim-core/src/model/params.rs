@@ -204,6 +204,9 @@ pub struct ModelParams {
     pub lm_head: u64,
     /// Dense layer over the first token, `H·H + H`, or 0.
     pub pooler: u64,
+    /// Dense layer, norm and the vocabulary's bias of the head for masked tokens,
+    /// `H·H + H + n + V`, or 0.
+    pub mlm_head: u64,
 }
 
 impl ModelParams {
@@ -220,7 +223,7 @@ impl ModelParams {
         self.groups.iter().map(|group| group.layers * group.layer.total()).sum()
     }
 
-    /// Embedding + layers + norms + head + pooler.
+    /// Embedding + layers + norms + heads + pooler.
     pub fn total(&self) -> u64 {
         self.embedding.total()
             + self.layers_total()
@@ -229,6 +232,7 @@ impl ModelParams {
             + self.final_norm
             + self.lm_head
             + self.pooler
+            + self.mlm_head
     }
 
     /// All routed experts.
@@ -294,7 +298,8 @@ impl ModelShape {
     ///
     /// Both are taken as at least 1.
     /// See [`ModelShape::layer_params_per_rank`] and [`ModelShape::embedding_params_per_rank`];
-    /// the head splits by vocabulary rows (⌈V/t⌉·H), the final norm and the pooler are replicated.
+    /// the head splits by vocabulary rows (⌈V/t⌉·H, and its bias where it has one), the final norm,
+    /// the pooler and the head's dense layer are replicated.
     /// Where something does not divide, the count is that of the fullest rank.
     pub fn params_per_rank(&self, tp: u64, ep: u64) -> ModelParams {
         let tp = tp.max(1);
@@ -319,6 +324,14 @@ impl ModelShape {
             encoder_norm: if self.encoder_layers > 0 { self.norm_params() } else { 0 },
             final_norm: if self.final_norm { self.norm_params() } else { 0 },
             lm_head: if own_head { self.vocab.div_ceil(tp) * self.hidden } else { 0 },
+            mlm_head: if self.mlm_head {
+                self.hidden * self.hidden
+                    + self.hidden
+                    + self.norm_params()
+                    + self.vocab.div_ceil(tp)
+            } else {
+                0
+            },
             pooler: if self.pooler { self.hidden * self.hidden + self.hidden } else { 0 },
         }
     }

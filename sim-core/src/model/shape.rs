@@ -1,5 +1,6 @@
 //! The shape of a transformer: the numbers from which parameters, FLOPs and bytes follow.
 
+use super::module::Module;
 use serde::{Deserialize, Serialize};
 
 /// Which half of the transformer the model is.
@@ -233,11 +234,21 @@ pub struct ModelShape {
     pub lm_head: bool,
     /// A dense layer over the first token (BERT).
     pub pooler: bool,
+    /// A dense layer, an activation and a norm before the projection to the vocabulary, which has a
+    /// bias (BERT's head for masked tokens).
+    pub mlm_head: bool,
+    pub module: Module,
     /// The longest context it was made for, in tokens.
     pub max_sequence: u64,
 }
 
 impl ModelShape {
+    /// Gives an encoder the head for masked tokens that its pre-training has, in place of the pooler
+    /// (`BertForMaskedLM`).
+    pub fn add_mlm_head(&mut self) {
+        (self.mlm_head, self.lm_head, self.pooler) = (true, true, false);
+    }
+
     /// Layers of all stacks.
     pub const fn depth(&self) -> u64 {
         self.encoder_layers + self.layers

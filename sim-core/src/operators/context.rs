@@ -4,6 +4,19 @@ use super::Adapters;
 use crate::precision::{Precision, Recipe};
 use crate::scenario::{AttentionKernel, Framework};
 
+/// Where PyTorch's kernels run, which decides what some of them keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// Dropout keeps a mask of one byte a number, attention with dropout is fused, norm statistics
+    /// are fp32, autocast runs norms, softmax and powers in fp32.
+    #[default]
+    Gpu,
+    /// PyTorch's CPU kernels with fake tensors, as memory is traced without a GPU: dropout keeps its
+    /// noise in the format of its input, attention with dropout is written out in fp32, and autograd,
+    /// which adds in place to plain tensors only, makes a third tensor of two gradients.
+    Traced,
+}
+
 /// Which operations a framework runs as one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernels {
@@ -20,6 +33,7 @@ pub struct Kernels {
     pub retains_logits: bool,
     /// Recomputation ends at the last tensor that backward needs.
     pub recompute_stops_early: bool,
+    pub backend: Backend,
 }
 
 impl Kernels {
@@ -36,6 +50,7 @@ impl Kernels {
                 in_place_cross_entropy: true,
                 retains_logits: false,
                 recompute_stops_early: false,
+                backend: Backend::Gpu,
             },
             Framework::Pytorch | Framework::Fsdp | Framework::DeepSpeed => Self {
                 fused_norm: compiled,
@@ -44,6 +59,7 @@ impl Kernels {
                 in_place_cross_entropy: false,
                 retains_logits: true,
                 recompute_stops_early: !matches!(framework, Framework::DeepSpeed),
+                backend: Backend::Gpu,
             },
         }
     }
@@ -96,6 +112,28 @@ impl Context {
     /// Bytes of a number in a matrix product.
     pub fn size(&self) -> u64 {
         self.recipe.compute.bytes()
+    }
+
+    /// Bytes that dropout keeps of `elements` numbers of `size` bytes each.
+    pub fn dropout_mask(&self, elements: u64, size: u64) -> u64 {
+        match self.kernels.backend {
+            Backend::Gpu => elements,
+            Backend::Traced => elements * size,
+        }
+    }
+
+    /// Bytes of the statistics that a norm of `count` statistics a token keeps of numbers of `size`
+    /// bytes.
+    pub fn norm_statistics(&self, tokens: u64, count: u64, size: u64) -> u64 {
+        match self.kernels.backend {
+            Backend::Gpu => 4 * count * tokens,
+            Backend::Traced => size * count * tokens,
+        }
+    }
+
+    /// Autocast runs softmax, norms and powers in fp32, whatever their input.
+    pub fn autocasts_to_fp32(&self) -> bool {
+        self.recipe.casts() && self.kernels.backend == Backend::Gpu
     }
 
     /// Bytes of a number of the residual stream.

@@ -1,8 +1,9 @@
 //! The operators before the first layer and after the last.
 
 use super::adapter::{Part, adapt};
+use super::dropout::dropout;
 use super::norm::norm;
-use super::split::{Projection, enter_split, project, whole_stream_bytes};
+use super::split::{Projection, autocast_weights, enter_split, project, whole_stream_bytes};
 use super::{
     Collective, CollectiveKind, Context, GradientRule, ParameterTensor, Tape, TensorId, Work,
 };
@@ -63,12 +64,16 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     if shape.embedding_norm {
         stream = norm(&mut tape, shape, context, stream);
     }
-    if context.dropout {
-        let dropped = tape.tensor("dropped", stream_bytes);
-        let mask = tape.constant("dropout-mask", stream_bytes / size);
-        let work = Work::stream(2 * stream_bytes + stream_bytes / size, 1);
-        tape.operator("dropout", &[stream], &[dropped]).saves(&[mask]).streams(work, work);
-        stream = dropped;
+    if context.dropout && shape.module.drops_embedding {
+        stream = dropout(&mut tape, context, stream, stream_bytes / size);
+    }
+    if shape.positions == Positions::Rope && !context.kernels.fused_projections {
+        // Made once for all layers: a cosine and a sine for each position and channel of a head.
+        let bytes = 2 * context.sequence * shape.attention.head_dim * size;
+        let tables = tape.constant("rotary-tables", bytes);
+        tape.retained.push(tables);
+        let work = Work::stream(bytes, 2);
+        tape.operator("rotary-tables", &[], &[tables]).forward = Some(work);
     }
     tape.output = Some(stream);
     tape.tensors[stream.0].name = "layer-input";
@@ -85,6 +90,9 @@ pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
     let mut stream = input;
     if shape.final_norm {
         stream = norm(&mut tape, shape, context, stream);
+    }
+    if shape.mlm_head {
+        stream = transform(&mut tape, shape, context, stream);
     }
     if shape.lm_head {
         let logits = project_to_vocabulary(&mut tape, shape, context, stream, tied);
@@ -113,6 +121,33 @@ fn pooler(tape: &mut Tape, shape: &ModelShape, context: &Context, stream: Tensor
     pooled
 }
 
+/// The dense layer, activation and norm before the projection to the vocabulary (Devlin et al. 2018,
+/// `BertPredictionHeadTransform`).
+fn transform(tape: &mut Tape, shape: &ModelShape, context: &Context, stream: TensorId) -> TensorId {
+    let (hidden, tokens) = (shape.hidden, context.stream_tokens());
+    let bytes = tokens * hidden * context.size();
+    let dense = tape.tensor("mlm-dense", bytes);
+    let mut kept = vec![stream];
+    if context.recipe.casts() {
+        kept = vec![tape.constant("autocast-input", bytes)];
+        kept.push(autocast_weights(tape, context, hidden * hidden));
+    }
+    let operator = tape.operator("mlm-dense", &[stream], &[dense]);
+    operator.saves(&kept).linear(tokens, hidden, hidden, true, context.size());
+    operator.gradient_size = context.recipe.weights.bytes();
+    let activated = tape.tensor("activated", bytes);
+    tape.operator("activation", &[dense], &[activated])
+        .saves(&[dense])
+        .streams(Work::stream(2 * bytes, 1), Work::stream(3 * bytes, 1));
+    // The dense layer's output is in the products' format, and so is the norm's unless autocast
+    // runs it in fp32.
+    let mut inner = *context;
+    if !context.autocasts_to_fp32() {
+        inner.recipe.stream = inner.recipe.compute;
+    }
+    norm(tape, shape, &inner, activated)
+}
+
 fn project_to_vocabulary(
     tape: &mut Tape,
     shape: &ModelShape,
@@ -128,17 +163,20 @@ fn project_to_vocabulary(
         tape.retained.push(logits);
     }
     let projection =
-        Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: false };
+        Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: shape.mlm_head };
     project(tape, context, hidden, input, &[projection]);
     let operator = tape.operators.last_mut().expect("the projection was just added");
     operator.trainable = vec![ParameterTensor::table(rows, hidden)];
+    if shape.mlm_head {
+        operator.trainable.push(ParameterTensor::vector(rows));
+    }
     if tied == Tied::OnThisStage {
-        operator.reduced_parameters = 0;
+        operator.reduced_parameters = if shape.mlm_head { rows } else { 0 };
     }
     logits
 }
 
-/// Cross-entropy in fp32 over the vocabulary.
+/// Cross-entropy over the vocabulary, in fp32 unless the module leaves the logits as they are.
 ///
 /// Written out it keeps the log-probabilities and makes two fp32 gradients backward; in place it
 /// keeps the fp32 logits and writes the gradient over them.
@@ -146,7 +184,11 @@ fn cross_entropy(tape: &mut Tape, shape: &ModelShape, context: &Context, logits:
     let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
     let size = context.size();
     let mut wide = logits;
-    if context.recipe.compute != DType::Fp32 {
+    let fp32 = shape.module.fp32_loss
+        || context.recipe.casts()
+        || context.kernels.in_place_cross_entropy
+        || context.recipe.compute == DType::Fp32;
+    if fp32 && context.recipe.compute != DType::Fp32 {
         wide = tape.logits("logits-fp32", 4 * elements);
         let work = Work::stream(elements * (size + 4), 1);
         tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
@@ -159,10 +201,11 @@ fn cross_entropy(tape: &mut Tape, shape: &ModelShape, context: &Context, logits:
         operator.streams(Work::stream(elements * 16, 4), Work::stream(elements * 8, 2));
         return;
     }
-    let log_probabilities = tape.logits("log-probabilities", 4 * elements);
+    let number = if fp32 { 4 } else { size };
+    let log_probabilities = tape.logits("log-probabilities", number * elements);
     tape.operator("log-softmax", &[wide], &[log_probabilities])
         .saves(&[log_probabilities])
-        .streams(Work::stream(elements * 12, 1), Work::stream(elements * 12, 1));
+        .streams(Work::stream(elements * 3 * number, 1), Work::stream(elements * 3 * number, 1));
     tape.operator("cross-entropy", &[log_probabilities], &[loss])
-        .streams(Work::stream(8 * context.tokens(), 1), Work::stream(elements * 4, 2));
+        .streams(Work::stream(8 * context.tokens(), 1), Work::stream(elements * number, 2));
 }

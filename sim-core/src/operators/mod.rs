@@ -10,6 +10,7 @@
 mod adapter;
 mod base_format;
 mod context;
+mod dropout;
 mod ends;
 mod layer;
 mod norm;
@@ -18,7 +19,7 @@ mod split;
 
 pub use adapter::{Adapters, Targets};
 pub use base_format::BaseFormat;
-pub use context::{Context, Kernels};
+pub use context::{Backend, Context, Kernels};
 pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
 pub use parameters::{ParameterRole, ParameterTensor, Parameters};
@@ -221,30 +222,7 @@ impl Tape {
         reads: &[TensorId],
         writes: &[TensorId],
     ) -> &mut Operator {
-        self.operators.push(Operator {
-            name,
-            reads: reads.to_vec(),
-            writes: writes.to_vec(),
-            saves: Vec::new(),
-            parameters: 0,
-            trainable: Vec::new(),
-            frozen: 0,
-            frozen_bytes: 0,
-            frozen_shared_bytes: 0,
-            shared_parameters: 0,
-            reduced_parameters: 0,
-            gradient_size: 0,
-            product: None,
-            preparation: None,
-            forward: None,
-            backward_input: None,
-            backward_weight: None,
-            forward_workspace: 0,
-            backward_workspace: 0,
-            forward_collective: None,
-            backward_collective: None,
-            gradient: GradientRule::Fresh,
-        });
+        self.operators.push(Operator::new(name, reads, writes));
         self.operators.last_mut().expect("an operator was just added")
     }
 
@@ -278,6 +256,34 @@ impl Tape {
 }
 
 impl Operator {
+    /// An operator that is to be filled in.
+    pub fn new(name: &'static str, reads: &[TensorId], writes: &[TensorId]) -> Self {
+        Self {
+            name,
+            reads: reads.to_vec(),
+            writes: writes.to_vec(),
+            saves: Vec::new(),
+            parameters: 0,
+            trainable: Vec::new(),
+            frozen: 0,
+            frozen_bytes: 0,
+            frozen_shared_bytes: 0,
+            shared_parameters: 0,
+            reduced_parameters: 0,
+            gradient_size: 0,
+            product: None,
+            preparation: None,
+            forward: None,
+            backward_input: None,
+            backward_weight: None,
+            forward_workspace: 0,
+            backward_workspace: 0,
+            forward_collective: None,
+            backward_collective: None,
+            gradient: GradientRule::Fresh,
+        }
+    }
+
     /// Sets what is saved for backward.
     pub fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.saves = tensors.to_vec();

@@ -15,8 +15,12 @@ pub(super) fn norm(
     let elements = tokens * hidden;
     let output = tape.tensor("normed", elements * size);
     let written_out = shape.norm == NormKind::Rms && !context.kernels.fused_norm;
-    let statistics =
-        tape.constant("norm-statistics", tokens * if shape.norm == NormKind::Rms { 4 } else { 8 });
+    let statistics = match shape.norm {
+        // Where it is written out, the mean square is that of an fp32 copy.
+        NormKind::Rms => 4 * tokens,
+        NormKind::LayerNorm => context.norm_statistics(tokens, 2, size),
+    };
+    let statistics = tape.constant("norm-statistics", statistics);
     let mut saved = vec![statistics];
     if written_out {
         // Below fp32 the input is copied to fp32, and the weight's product needs the normalized
@@ -27,6 +31,9 @@ pub(super) fn norm(
             tape.constant("norm-fp32-input", elements * 4)
         });
         saved.push(tape.constant("normalized", elements * size));
+    } else if tape.tensors[input.0].bytes < elements * size {
+        // Autocast has made a copy.
+        saved.push(tape.constant("norm-fp32-input", elements * size));
     } else {
         saved.push(input);
     }

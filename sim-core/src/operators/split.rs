@@ -86,9 +86,12 @@ pub(super) fn project(
     for projection in projections {
         let mut kept = if gathers(context) { Vec::new() } else { vec![input] };
         if context.recipe.casts() {
-            // Autocast keeps copies of weights and makes one of the input for every product.
+            // Autocast keeps copies of weights and makes one of the input for every product, unless
+            // it is in the products' format.
             let copied = context.tokens() * hidden * context.size();
-            kept = vec![tape.constant("autocast-input", copied)];
+            if tape.tensors[input.0].bytes != copied {
+                kept = vec![tape.constant("autocast-input", copied)];
+            }
             kept.push(autocast_weights(tape, context, projection.width * hidden));
         }
         let operator = tape.operator(projection.name, &[input], projection.outputs);

@@ -15,7 +15,7 @@ pub enum ModelChoice {
     HfConfig { hf_config: serde_json::Value },
 }
 
-/// A catalogue model with some numbers replaced.
+/// A catalogue model with some numbers replaced, or with the head of its pre-training.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PresetChoice {
@@ -34,6 +34,9 @@ pub struct PresetChoice {
     pub ffn: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab: Option<u64>,
+    /// An encoder with the head for masked tokens of its pre-training instead of the pooler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mlm_head: Option<bool>,
 }
 
 impl<'de> Deserialize<'de> for ModelChoice {

@@ -1,6 +1,7 @@
 //! Constructors that keep the table at one model a line.
 
 use super::{ModelEntry, StoredCount, StoredExtra};
+use crate::model::module::Module;
 use crate::model::shape::{
     Activation, Architecture, Attention, Experts, LatentAttention, Mlp, ModelShape, NormKind,
     NormPlacement, Positions, SlidingWindow,
@@ -92,6 +93,8 @@ pub(super) const fn llama(
         tied_embeddings: false,
         lm_head: true,
         pooler: false,
+        mlm_head: false,
+        module: Module::LLAMA,
         max_sequence,
     }
 }
@@ -122,6 +125,7 @@ pub(super) const fn gpt(
         norm: NormKind::LayerNorm,
         positions: Positions::Learned { rows: max_sequence },
         tied_embeddings: true,
+        module: Module::GPT2,
         ..llama(layers, hidden, heads, heads, 4 * hidden, vocab, max_sequence)
     }
 }
@@ -130,13 +134,18 @@ pub(super) const fn gpt(
 pub(super) const fn opt(layers: u64, hidden: u64, heads: u64) -> ModelShape {
     ModelShape {
         positions: Positions::Learned { rows: 2048 + 2 },
+        module: Module::OPT,
         ..gpt(layers, hidden, heads, 50272, 2048).activation(Activation::Relu)
     }
 }
 
 /// BLOOM: GPT with ALiBi and a norm after the embedding; trained on 2048 tokens.
 pub(super) const fn bloom(layers: u64, hidden: u64, heads: u64) -> ModelShape {
-    ModelShape { embedding_norm: true, ..gpt(layers, hidden, heads, 250880, 2048).alibi() }
+    ModelShape {
+        embedding_norm: true,
+        module: Module::BLOOM,
+        ..gpt(layers, hidden, heads, 250880, 2048).alibi()
+    }
 }
 
 /// BERT without the heads of its pre-training: post-norm, segments, a pooler, no final norm.
@@ -149,6 +158,7 @@ pub(super) const fn bert(layers: u64, hidden: u64, heads: u64) -> ModelShape {
         final_norm: false,
         lm_head: false,
         pooler: true,
+        module: Module::BERT,
         ..gpt(layers, hidden, heads, 30522, 512)
     }
 }
@@ -173,6 +183,11 @@ pub(super) const fn t5(
 }
 
 impl ModelShape {
+    pub(super) const fn module(mut self, module: Module) -> Self {
+        self.module = module;
+        self
+    }
+
     pub(super) const fn activation(mut self, activation: Activation) -> Self {
         self.mlp.activation = activation;
         self

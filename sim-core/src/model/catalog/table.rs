@@ -9,6 +9,7 @@
 use super::ModelEntry;
 use super::StoredExtra::{CausalMasks, RotaryOnce, RotaryPerLayer, SecondHead, VisionTower};
 use super::builders::{Family, bert, bloom, gpt, llama, opt, t5};
+use crate::model::module::Module;
 use crate::model::shape::Activation::GeluTanh;
 
 const fn family(name: &'static str, source: &'static str) -> Family {
@@ -134,20 +135,20 @@ pub static MODELS: &[ModelEntry] = &[
     GPT_OSS.model("gpt-oss-20b", "gpt-oss-20b", 20_914_757_184, llama(24, 2880, 64, 8, 2880, 201088, 131072).experts(32, 4, 2880).oss()),
     GPT_OSS.model("gpt-oss-120b", "gpt-oss-120b", 116_829_156_672, llama(36, 2880, 64, 8, 2880, 201088, 131072).experts(128, 4, 2880).oss()),
     // Phi-4
-    PHI.model("phi-4", "Phi-4 (14B)", 14_659_507_200, llama(40, 5120, 40, 10, 17920, 100352, 16384)),
-    PHI.model("phi-4-mini", "Phi-4-mini (3.8B)", 3_836_021_760, llama(32, 3072, 24, 8, 8192, 200064, 131072).tied()),
+    PHI.model("phi-4", "Phi-4 (14B)", 14_659_507_200, llama(40, 5120, 40, 10, 17920, 100352, 16384).module(Module::PHI3)),
+    PHI.model("phi-4-mini", "Phi-4-mini (3.8B)", 3_836_021_760, llama(32, 3072, 24, 8, 8192, 200064, 131072).module(Module::PHI3).tied()),
     // Phi-3
-    PHI.model("phi-3-mini", "Phi-3-mini 4k (3.8B)", 3_821_079_552, llama(32, 3072, 32, 32, 8192, 32064, 4096).window(2047)).aliases(&["phi-3-mini-4k"]),
-    PHI.model("phi-3-medium", "Phi-3-medium 4k (14B)", 13_960_238_080, llama(40, 5120, 40, 10, 17920, 32064, 4096).window(2047)).aliases(&["phi-3-medium-4k"]),
+    PHI.model("phi-3-mini", "Phi-3-mini 4k (3.8B)", 3_821_079_552, llama(32, 3072, 32, 32, 8192, 32064, 4096).module(Module::PHI3).window(2047)).aliases(&["phi-3-mini-4k"]),
+    PHI.model("phi-3-medium", "Phi-3-medium 4k (14B)", 13_960_238_080, llama(40, 5120, 40, 10, 17920, 32064, 4096).module(Module::PHI3).window(2047)).aliases(&["phi-3-medium-4k"]),
     // Yi
     YI.model("yi-34b", "Yi-34B", 34_388_917_248, llama(60, 7168, 56, 8, 20480, 64000, 4096)).aliases(&["yi-1.5-34b"]),
     // Baichuan2
     BAICHUAN.model("baichuan2-7b", "Baichuan2-7B", 7_505_973_248, llama(32, 4096, 32, 32, 11008, 125696, 4096)).unpublished(),
     BAICHUAN.model("baichuan2-13b", "Baichuan2-13B", 13_896_668_160, llama(40, 5120, 40, 40, 13696, 125696, 4096).alibi()).unpublished(),
     // GLM-4
-    GLM.model("glm-4-9b", "GLM-4-9B-Chat", 9_399_951_360, llama(40, 4096, 32, 2, 13696, 151552, 131072).qkv_bias()).stored(9_399_951_392, RotaryOnce).aliases(&["glm4-9b"]),
+    GLM.model("glm-4-9b", "GLM-4-9B-Chat", 9_399_951_360, llama(40, 4096, 32, 2, 13696, 151552, 131072).module(Module::GLM).qkv_bias()).stored(9_399_951_392, RotaryOnce).aliases(&["glm4-9b"]),
     // ChatGLM
-    GLM.model("chatglm3-6b", "ChatGLM3-6B", 6_243_584_000, llama(28, 4096, 32, 2, 13696, 65024, 8192).qkv_bias()).stored(6_243_584_032, RotaryOnce).aliases(&["chatglm3"]),
+    GLM.model("chatglm3-6b", "ChatGLM3-6B", 6_243_584_000, llama(28, 4096, 32, 2, 13696, 65024, 8192).module(Module::PHI3).qkv_bias()).stored(6_243_584_032, RotaryOnce).aliases(&["chatglm3"]),
     // InternLM
     INTERNLM.model("internlm2.5-7b", "InternLM2.5-7B", 7_737_708_544, llama(32, 4096, 32, 8, 14336, 92544, 32768)).aliases(&["internlm2-5-7b"]),
     // GPT-3

@@ -1,4 +1,4 @@
-//! Self-attention: projections, rotation, and the core in fused or separate kernels.
+//! Self-attention: projections, rotation, and the core in one fused kernel.
 
 use super::Layer;
 use crate::model::shape::{Positions, Stack};
@@ -22,7 +22,10 @@ impl Layer<'_> {
         let mut key = self.tape.tensor("key", tokens * key_width * size);
         let value = self.tape.tensor("value", tokens * key_width * size);
         let bias = qkv_bias;
-        if self.context.kernels.fused_projections {
+        let slices = [query, key, value];
+        let module = self.shape.module;
+        let one_product = self.context.kernels.fused_projections || module.one_qkv_product;
+        if one_product {
             let (outputs, width) = ([query, key, value], query_width + 2 * key_width);
             self.project(input, &[Projection { name: "qkv", outputs: &outputs, width, bias }]);
         } else {
@@ -43,10 +46,16 @@ impl Layer<'_> {
         }
         let first = self.tape.operators.len();
         let context = match self.context.attention {
+            AttentionKernel::Flash if self.writes_out_dropout() => {
+                self.math_attention(query, key, value)
+            }
             AttentionKernel::Flash => self.flash(query, key, value),
             AttentionKernel::Eager => self.eager(query, key, value),
         };
         self.tape.attention_core = first..self.tape.operators.len();
+        if one_product && !self.context.kernels.fused_projections {
+            self.keep_slices(first, &slices);
+        }
 
         let hidden = self.shape.hidden;
         let partial = self.tape.tensor("attention-output", tokens * hidden * size);
@@ -103,7 +112,7 @@ impl Layer<'_> {
     }
 
     /// Operations of both attention products forward over `pairs` pairs of a query and a key.
-    fn attention_flops(&self, pairs: f64) -> f64 {
+    pub(super) fn attention_flops(&self, pairs: f64) -> f64 {
         let attention = &self.shape.attention;
         let heads = attention.heads.div_ceil(self.context.tp) as f64;
         4.0 * self.context.batch as f64 * heads * attention.head_dim as f64 * pairs
@@ -141,70 +150,6 @@ impl Layer<'_> {
                 launches: 3.0,
             },
         );
-        output
-    }
-
-    fn eager(&mut self, query: TensorId, key: TensorId, value: TensorId) -> TensorId {
-        let (size, sequence) = (self.context.size(), self.context.sequence);
-        let attention = &self.shape.attention;
-        let heads = attention.heads.div_ceil(self.context.tp);
-        let scores_elements = self.context.batch * heads * sequence * sequence;
-        let query_bytes = self.tape.tensors[query.0].bytes;
-        // Scores of all pairs, hidden or not.
-        let half = self.attention_flops((sequence * sequence) as f64) / 2.0;
-        let product = |bytes: u64| Work {
-            engine: Engine::Gemm,
-            flops: half,
-            bytes: (bytes + 2 * query_bytes) as f64,
-            launches: 1.0,
-        };
-        // Hugging Face's modules repeat keys and values to the number of query heads.
-        let (mut key, mut value) = (key, value);
-        if attention.kv_heads != attention.heads && !self.context.kernels.fused_projections {
-            for tensor in [&mut key, &mut value] {
-                let repeated = self.tape.tensor("repeated-heads", query_bytes);
-                let work = Work::stream(2 * query_bytes, 1);
-                self.tape.operator("repeat-heads", &[*tensor], &[repeated]).streams(work, work);
-                *tensor = repeated;
-            }
-        }
-
-        let scores = self.tape.tensor("attention-scores", scores_elements * size);
-        let operator = self.tape.operator("attention-scores", &[query, key], &[scores]);
-        operator.saves(&[query, key]).streams(product(scores_elements * size), {
-            let one = product(scores_elements * size);
-            Work { flops: 2.0 * half, launches: 2.0, ..one }
-        });
-
-        // Softmax in fp32 with a cast back, or in one kernel in the working format.
-        let fused = self.context.kernels.fused_norm || self.context.recipe.compute == DType::Fp32;
-        let mut weights = self.tape.tensor("attention-weights", scores_elements * size);
-        let softmax_bytes = if fused { size } else { 4 };
-        let saved = if fused {
-            weights
-        } else {
-            self.tape.constant("attention-weights-fp32", scores_elements * 4)
-        };
-        let operator = self.tape.operator("softmax", &[scores], &[weights]);
-        let work = Work::stream(scores_elements * (2 * size + softmax_bytes), 2);
-        operator.saves(&[saved]).streams(work, work);
-        operator.backward_workspace = if fused { 0 } else { scores_elements * 4 };
-
-        if self.context.dropout {
-            let dropped = self.tape.tensor("attention-weights-dropped", scores_elements * size);
-            let mask = self.tape.constant("dropout-mask", scores_elements);
-            let operator = self.tape.operator("dropout", &[weights], &[dropped]);
-            let work = Work::stream(scores_elements * (2 * size + 1), 1);
-            operator.saves(&[mask]).streams(work, work);
-            weights = dropped;
-        }
-
-        let output = self.tape.tensor("attention-context", query_bytes);
-        let operator = self.tape.operator("attention-values", &[weights, value], &[output]);
-        operator.saves(&[weights, value]).streams(product(scores_elements * size), {
-            let one = product(scores_elements * size);
-            Work { flops: 2.0 * half, launches: 2.0, ..one }
-        });
         output
     }
 }

@@ -17,7 +17,7 @@ impl Layer<'_> {
         let inner = if gated {
             let gate = self.tape.tensor("gate", bytes);
             let up = self.tape.tensor("up", bytes);
-            if self.context.kernels.fused_projections {
+            if self.context.kernels.fused_projections || self.shape.module.one_gate_up_product {
                 let (name, outputs) = ("gate-up", &[gate, up][..]);
                 self.project(input, &[Projection { name, outputs, width: 2 * width, bias }]);
             } else {

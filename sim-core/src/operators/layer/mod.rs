@@ -2,8 +2,10 @@
 
 mod attention;
 mod mlp;
+mod scores;
 
 use super::adapter::{Part, adapt};
+use super::dropout::dropout;
 use super::norm::norm;
 use super::split::{Projection, enter_split, leave_split, project};
 use super::{Context, GradientRule, Tape, TensorId, Work};
@@ -91,11 +93,8 @@ impl Layer<'_> {
         let bytes = self.stream_bytes();
         let mut block = block;
         if self.context.dropout {
-            let dropped = self.stream("dropped");
-            let mask = self.tape.constant("dropout-mask", bytes / self.context.stream_size());
-            let work = Work::stream(2 * bytes + bytes / self.context.stream_size(), 1);
-            self.tape.operator("dropout", &[block], &[dropped]).saves(&[mask]).streams(work, work);
-            block = dropped;
+            block =
+                dropout(&mut self.tape, self.context, block, bytes / self.context.stream_size());
         }
         let sum = self.stream("residual");
         let operator = self.tape.operator("residual", &[stream, block], &[sum]);

@@ -5,6 +5,7 @@ use super::super::note::NoteKind;
 use super::super::refusal::{Inexpressible, unsupported};
 use super::reader::{Reader, USUAL_NAMES, plain_decoder};
 use crate::model::limits;
+use crate::model::module::Module;
 use crate::model::shape::{Architecture, Mlp, ModelShape, NormKind, NormPlacement, Positions};
 
 /// What `max_position_embeddings` counts.
@@ -37,7 +38,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, rows: Rows) -> Result<ModelShape
     };
     let written_types = reader.config.count(&["type_vocab_size"], limits::TOKEN_TYPES)?;
     let token_types = reader.or_default("type_vocab_size", written_types, 2);
-    if reader.config.first_text("architectures")?.is_some_and(|class| class.contains("For")) {
+    let class = reader.config.first_text("architectures")?;
+    let mlm_head = class.is_some_and(|class| class.ends_with("ForMaskedLM"));
+    if !mlm_head && class.is_some_and(|class| class.contains("For")) {
         reader.note("architectures", NoteKind::PretrainingHeadsNotCounted);
     }
     let mlp = Mlp { ffn, gated: false, bias: true, activation };
@@ -52,7 +55,11 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, rows: Rows) -> Result<ModelShape
     shape.embedding_norm = true;
     shape.final_norm = false;
     shape.tied_embeddings = true;
+    shape.module = Module::BERT;
     shape.lm_head = false;
     shape.pooler = true;
+    if mlm_head {
+        shape.add_mlm_head();
+    }
     Ok(shape)
 }

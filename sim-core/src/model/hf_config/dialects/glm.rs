@@ -4,6 +4,7 @@ use super::super::error::ImportError;
 use super::super::refusal::{Inexpressible, unsupported};
 use super::reader::{Names, Reader, plain_decoder};
 use crate::model::limits;
+use crate::model::module::Module;
 use crate::model::shape::{Activation, Mlp, ModelShape, NormKind};
 
 const NAMES: Names = Names {
@@ -31,6 +32,7 @@ pub(super) fn read_chatglm(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Im
     shape.attention.qkv_bias = all_biases || reader.flag_or("add_qkv_bias", false)?;
     shape.attention.output_bias = all_biases;
     shape.norm = if reader.flag_or("rmsnorm", true)? { NormKind::Rms } else { NormKind::LayerNorm };
+    shape.module = Module::PHI3;
     shape.final_norm = reader.flag_or("post_layer_norm", true)?;
     shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
     Ok(shape)

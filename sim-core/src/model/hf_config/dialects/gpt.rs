@@ -5,6 +5,7 @@ use super::super::note::NoteKind;
 use super::super::refusal::{Inexpressible, unsupported};
 use super::reader::{Names, Reader, Sizes, USUAL_NAMES, WindowRule, plain_decoder};
 use crate::model::limits::{self, CountRange};
+use crate::model::module::Module;
 use crate::model::shape::{Activation, Mlp, ModelShape, NormKind, Positions};
 
 const GPT2_NAMES: Names = Names {
@@ -35,6 +36,7 @@ fn biased_decoder(
     activation: Activation,
     positions: Positions,
     max_sequence: u64,
+    module: Module,
 ) -> ModelShape {
     let mlp = Mlp { ffn, gated: false, bias: true, activation };
     let mut shape = plain_decoder(sizes, mlp, max_sequence);
@@ -42,6 +44,7 @@ fn biased_decoder(
     shape.attention.output_bias = true;
     shape.norm = NormKind::LayerNorm;
     shape.positions = positions;
+    shape.module = module;
     shape
 }
 
@@ -75,7 +78,8 @@ fn read_learned(
     let ffn = ffn_or_four_times(reader, &["n_inner"], sizes.hidden)?;
     let activation = reader.activation(&["activation_function"], activation)?;
     let rows = reader.config.required(&["n_positions", "n_ctx"], limits::MAX_SEQUENCE)?;
-    let mut shape = biased_decoder(&sizes, ffn, activation, Positions::Learned { rows }, rows);
+    let mut shape =
+        biased_decoder(&sizes, ffn, activation, Positions::Learned { rows }, rows, Module::GPT2);
     shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
     Ok(shape)
 }
@@ -86,7 +90,8 @@ pub(super) fn read_gpt_neox(reader: &mut Reader<'_, '_>) -> Result<ModelShape, I
     let ffn = reader.config.required(&["intermediate_size"], limits::FFN)?;
     let activation = reader.activation(&["hidden_act"], "gelu")?;
     let max_sequence = reader.max_sequence(&["max_position_embeddings"], 2048)?;
-    let mut shape = biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence);
+    let mut shape =
+        biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence, Module::BLOOM);
     let attention_bias = reader.config.flag("attention_bias")?.unwrap_or(true);
     shape.attention.qkv_bias = attention_bias;
     shape.attention.output_bias = attention_bias;
@@ -103,7 +108,8 @@ pub(super) fn read_starcoder2(reader: &mut Reader<'_, '_>) -> Result<ModelShape,
     let ffn = reader.config.required(&["intermediate_size"], limits::FFN)?;
     let activation = reader.activation(&["hidden_act"], "gelu_pytorch_tanh")?;
     let max_sequence = reader.max_sequence(&["max_position_embeddings"], 4096)?;
-    let mut shape = biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence);
+    let mut shape =
+        biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence, Module::LLAMA);
     let bias = reader.flag_or("use_bias", true)?;
     shape.attention.qkv_bias = bias;
     shape.attention.output_bias = bias;
@@ -138,7 +144,7 @@ pub(super) fn read_falcon(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Imp
         .config
         .text("activation")?
         .map_or(Ok(Activation::Gelu), |_| reader.activation(&["activation"], "gelu"))?;
-    let mut shape = biased_decoder(&sizes, ffn, activation, positions, max_sequence);
+    let mut shape = biased_decoder(&sizes, ffn, activation, positions, max_sequence, Module::GPT2);
     let bias = reader.flag_or("bias", false)?;
     shape.attention.qkv_bias = bias;
     shape.attention.output_bias = bias;
@@ -179,7 +185,7 @@ pub(super) fn read_opt(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Import
     let max_sequence =
         reader.config.required(&["max_position_embeddings"], limits::MAX_SEQUENCE)?;
     let positions = Positions::Learned { rows: max_sequence + 2 };
-    let mut shape = biased_decoder(&sizes, ffn, activation, positions, max_sequence);
+    let mut shape = biased_decoder(&sizes, ffn, activation, positions, max_sequence, Module::OPT);
     let bias = reader.config.flag("enable_bias")?.unwrap_or(true);
     shape.attention.qkv_bias = bias;
     shape.attention.output_bias = bias;
@@ -200,7 +206,14 @@ pub(super) fn read_bloom(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Impo
     let ffn = ffn_or_four_times(reader, &["n_inner"], sizes.hidden)?;
     let max_sequence = reader.max_sequence(&["seq_length"], 2048)?;
     // Its tanh GELU is one autograd function that keeps only the input, as a fused GELU does.
-    let mut shape = biased_decoder(&sizes, ffn, Activation::Gelu, Positions::Alibi, max_sequence);
+    let mut shape = biased_decoder(
+        &sizes,
+        ffn,
+        Activation::Gelu,
+        Positions::Alibi,
+        max_sequence,
+        Module::BLOOM,
+    );
     shape.embedding_norm = true;
     shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
     Ok(shape)

@@ -4,6 +4,7 @@ use super::super::error::ImportError;
 use super::super::note::NoteKind;
 use super::reader::{Bias, Reader, USUAL_NAMES, WindowRule, plain_decoder};
 use crate::model::limits;
+use crate::model::module::Module;
 use crate::model::shape::{Activation, Mlp, ModelShape, Positions};
 
 /// In what a relative of Llama differs. Defaults are those of its class in `transformers`.
@@ -19,6 +20,7 @@ pub(super) struct Rules {
     head_dim: Option<u64>,
     /// The activation, where the class overrules the file's `hidden_act`.
     activation: Option<Activation>,
+    module: Module,
 }
 
 pub(super) const LLAMA: Rules = Rules {
@@ -31,6 +33,7 @@ pub(super) const LLAMA: Rules = Rules {
     max_sequence: 2048,
     head_dim: None,
     activation: None,
+    module: Module::LLAMA,
 };
 
 const NO_BIAS: Rules =
@@ -51,7 +54,8 @@ pub(super) const QWEN3: Rules = Rules {
     ..LLAMA
 };
 
-pub(super) const PHI3: Rules = Rules { window: WindowRule::Written, max_sequence: 4096, ..NO_BIAS };
+pub(super) const PHI3: Rules =
+    Rules { window: WindowRule::Written, max_sequence: 4096, module: Module::PHI3, ..NO_BIAS };
 
 /// Gemma 1 runs the tanh form of GELU whatever `hidden_act` says; one fused kernel.
 pub(super) const GEMMA: Rules = Rules {
@@ -80,6 +84,7 @@ pub(super) const GLM: Rules = Rules {
     mlp_bias: Bias::Never,
     max_sequence: 131_072,
     head_dim: Some(128),
+    module: Module::GLM,
     ..LLAMA
 };
 
@@ -96,6 +101,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, rules: &Rules) -> Result<ModelSh
     shape.attention.kv_heads = reader.kv_heads(&["num_key_value_heads"], sizes.heads)?;
     shape.attention.qkv_bias = reader.bias(rules.qkv_bias)?;
     shape.attention.output_bias = reader.bias(rules.output_bias)?;
+    shape.module = rules.module;
     shape.attention.qk_norm = rules.qk_norm;
     shape.attention.sliding_window = reader.window(rules.window, sizes.layers, max_sequence)?;
     shape.tied_embeddings = reader.flag_or("tie_word_embeddings", rules.tied)?;

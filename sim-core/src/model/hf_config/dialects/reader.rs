@@ -5,6 +5,7 @@ use super::super::fields::{Object, shortened};
 use super::super::note::{ImportNote, NoteKind};
 use super::super::refusal::{Inexpressible, unsupported};
 use crate::model::limits::{self, CountRange};
+use crate::model::module::Module;
 use crate::model::shape::{
     Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
     SlidingWindow,
@@ -269,6 +270,8 @@ pub(super) fn plain_decoder(sizes: &Sizes, mlp: Mlp, max_sequence: u64) -> Model
         tied_embeddings: false,
         lm_head: true,
         pooler: false,
+        mlm_head: false,
+        module: Module::LLAMA,
         max_sequence,
     }
 }
