@@ -3,7 +3,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use sim_core::model::{Activation, ModelShape, catalog};
-use sim_core::operators::{Context, Kernels, Tape, Tied, head_tape, layer_tape};
+use sim_core::operators::{Backend, Context, Kernels, Tape, Tied, head_tape, layer_tape};
 use sim_core::precision::Precision;
 use sim_core::scenario::{AttentionKernel, Framework};
 
@@ -79,6 +79,28 @@ fn a_llama_3_8b_layer_keeps_200840_bytes_a_token() {
     let shape = &catalog::find("llama-3-8b").expect("in the catalogue").shape;
     let context = Context::new(1024, Precision::Bf16Pure);
     assert_eq!(layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024, 200_840);
+}
+
+/// PyTorch 2.13's own list of saved tensors for a GPT-2 layer in bfloat16 (768 wide, 1024 tokens,
+/// fused attention, dropout), in bytes a token: two norms' inputs and four products' inputs, two masks,
+/// four intermediates of the written-out GELU, then attention.
+#[test]
+fn dropout_keeps_a_byte_a_number_on_a_gpu_and_its_noise_in_a_trace() {
+    let shape = &catalog::find("gpt2").expect("in the catalogue").shape;
+    let saved = |backend| {
+        let mut context = Context { dropout: true, ..Context::new(1024, Precision::Bf16Pure) };
+        context.kernels.backend = backend;
+        layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024
+    };
+    let (h, a, s) = (768, 12, 1024);
+    let linear_and_norms = 5 * 2 * h + 5 * 2 * 4 * h;
+    // Queries, keys, values and log-sum-exp; the output is the projection's input.
+    assert_eq!(saved(Backend::Gpu), linear_and_norms + 2 * h + 2 * 8 + 3 * 2 * h + 4 * a);
+    // The same in fp32, with softmax, noise and what dropout left of all pairs.
+    assert_eq!(
+        saved(Backend::Traced),
+        linear_and_norms + 2 * 2 * h + 2 * 4 + 3 * 4 * h + 3 * 4 * a * s
+    );
 }
 
 /// Matrix products of forward are twice the parameters of the matrices, and attention's two

@@ -122,7 +122,6 @@ pub fn remark(note: &ImportNote) -> Message {
         NoteKind::PartNotCounted
         | NoteKind::TextPartRead
         | NoteKind::PretrainingHeadsNotCounted
-        | NoteKind::ParallelResidual
         | NoteKind::AlibiInferred => sentence,
     }
 }

@@ -100,8 +100,9 @@ impl Compared {
 /// A file that is understood, and how a line of it becomes predictions.
 type Reader = (&'static str, fn(usize, &Value) -> Compared);
 
-const READERS: [Reader; 5] = [
+const READERS: [Reader; 6] = [
     ("pytorch_trace.jsonl", pytorch_trace::read),
+    ("pytorch_trace_own.jsonl", pytorch_trace::read_own),
     ("train.jsonl", training::read),
     ("playbook_sweep.jsonl", playbook::read),
     ("infer.jsonl", infer::read),

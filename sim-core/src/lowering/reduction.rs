@@ -49,11 +49,18 @@ impl StageEmitter<'_> {
                 builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
             }
         } else {
-            if step.gradient_size != policy.kept {
-                temporary(Category::Gradients, "micro-batch-gradients", made);
-            }
             let kept = signed(step.parameters * policy.kept);
-            builder.change(pool, Moment::Start, Category::Gradients, "gradients", kept);
+            let mut change = |moment, name, bytes| {
+                builder.change(pool, moment, Category::Gradients, name, bytes);
+            };
+            if step.gradient_size == policy.kept {
+                change(Moment::Start, "gradients", kept);
+            } else {
+                // Cast when the kernels are done and what they needed is free.
+                change(Moment::Start, "micro-batch-gradients", made);
+                change(Moment::End, "gradients", kept);
+                change(Moment::End, "micro-batch-gradients", -made);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::adapter::{Part, adapt};
 use super::dropout::dropout;
 use super::norm::norm;
+use super::soft_cap::soft_cap;
 use super::split::{Projection, autocast_weights, enter_split, project, whole_stream_bytes};
 use super::{
     Collective, CollectiveKind, Context, GradientRule, ParameterTensor, Tape, TensorId, Work,
@@ -134,7 +135,6 @@ fn transform(tape: &mut Tape, shape: &ModelShape, context: &Context, stream: Ten
     }
     let operator = tape.operator("mlm-dense", &[stream], &[dense]);
     operator.saves(&kept).linear(tokens, hidden, hidden, true, context.size());
-    operator.gradient_size = context.recipe.weights.bytes();
     let activated = tape.tensor("activated", bytes);
     tape.operator("activation", &[dense], &[activated])
         .saves(&[dense])
@@ -159,9 +159,6 @@ fn project_to_vocabulary(
     let rows = shape.vocab.div_ceil(context.tp);
     let input = enter_split(tape, context, hidden, stream);
     let logits = tape.logits("logits", tokens * rows * size);
-    if context.kernels.retains_logits {
-        tape.retained.push(logits);
-    }
     let projection =
         Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: shape.mlm_head };
     project(tape, context, hidden, input, &[projection]);
@@ -172,6 +169,10 @@ fn project_to_vocabulary(
     }
     if tied == Tied::OnThisStage {
         operator.reduced_parameters = if shape.mlm_head { rows } else { 0 };
+    }
+    let logits = if shape.module.soft_caps { soft_cap(tape, context, logits) } else { logits };
+    if context.kernels.retains_logits {
+        tape.retained.push(logits);
     }
     logits
 }

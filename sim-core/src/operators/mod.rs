@@ -15,6 +15,7 @@ mod ends;
 mod layer;
 mod norm;
 mod parameters;
+mod soft_cap;
 mod split;
 
 pub use adapter::{Adapters, Targets};

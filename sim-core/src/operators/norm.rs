@@ -30,7 +30,8 @@ pub(super) fn norm(
         } else {
             tape.constant("norm-fp32-input", elements * 4)
         });
-        saved.push(tape.constant("normalized", elements * size));
+        let number = if shape.module.fp32_norm_product { DType::Fp32.bytes() } else { size };
+        saved.push(tape.constant("normalized", elements * number));
     } else if tape.tensors[input.0].bytes < elements * size {
         // Autocast has made a copy.
         saved.push(tape.constant("norm-fp32-input", elements * size));

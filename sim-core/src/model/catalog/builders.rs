@@ -233,6 +233,7 @@ impl ModelShape {
     /// Gemma 2 and 3: norms on both sides of each block, a tied head, GELU.
     pub(super) const fn gemma(mut self) -> Self {
         self.norm_placement = NormPlacement::Sandwich;
+        self.module = Module::GEMMA;
         self.tied().activation(Activation::Gelu)
     }
 

@@ -121,9 +121,9 @@ pub static MODELS: &[ModelEntry] = &[
     GEMMA_3.model("gemma-3-12b", "Gemma 3 12B", 11_766_034_176, llama(48, 3840, 16, 8, 15360, 262208, 131072).gemma().head_dim(256).qk_norm().window_except(1024, 6)).stored(12_187_325_040, VisionTower),
     GEMMA_3.model("gemma-3-27b", "Gemma 3 27B", 27_009_346_304, llama(62, 5376, 32, 16, 21504, 262208, 131072).gemma().head_dim(128).qk_norm().window_except(1024, 6)).stored(27_432_406_640, VisionTower),
     // Gemma 2
-    GEMMA_2.model("gemma-2-2b", "Gemma 2 2B", 2_614_341_888, llama(26, 2304, 8, 4, 9216, 256000, 8192).gemma().head_dim(256).window_except(4096, 2)),
-    GEMMA_2.model("gemma-2-9b", "Gemma 2 9B", 9_241_705_984, llama(42, 3584, 16, 8, 14336, 256000, 8192).gemma().head_dim(256).window_except(4096, 2)),
-    GEMMA_2.model("gemma-2-27b", "Gemma 2 27B", 27_227_128_320, llama(46, 4608, 32, 16, 36864, 256000, 8192).gemma().head_dim(128).window_except(4096, 2)),
+    GEMMA_2.model("gemma-2-2b", "Gemma 2 2B", 2_614_341_888, llama(26, 2304, 8, 4, 9216, 256000, 8192).gemma().module(Module::GEMMA2).head_dim(256).window_except(4096, 2)),
+    GEMMA_2.model("gemma-2-9b", "Gemma 2 9B", 9_241_705_984, llama(42, 3584, 16, 8, 14336, 256000, 8192).gemma().module(Module::GEMMA2).head_dim(256).window_except(4096, 2)),
+    GEMMA_2.model("gemma-2-27b", "Gemma 2 27B", 27_227_128_320, llama(46, 4608, 32, 16, 36864, 256000, 8192).gemma().module(Module::GEMMA2).head_dim(128).window_except(4096, 2)),
     // DeepSeek
     DEEPSEEK.model("deepseek-v2-lite", "DeepSeek-V2-Lite", 15_706_484_224, llama(27, 2048, 16, 16, 10944, 102400, 163840).latent(None).experts(64, 6, 1408).shared(2816, 1)),
     DEEPSEEK.model("deepseek-v2", "DeepSeek-V2", 235_741_434_880, llama(60, 5120, 128, 128, 12288, 102400, 163840).latent(Some(1536)).experts(160, 6, 1536).shared(3072, 1)),

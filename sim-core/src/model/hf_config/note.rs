@@ -38,8 +38,6 @@ pub enum NoteKind {
     TextPartRead,
     /// The heads used in pre-training are not counted; the pooler is.
     PretrainingHeadsNotCounted,
-    /// Attention and MLP run side by side in this class; they are taken one after the other.
-    ParallelResidual,
     /// No `model_type` in the file; it follows from the class name.
     TypeFromArchitecture { model_type: String },
     /// No `max_position_embeddings`: this class then uses ALiBi.
@@ -58,7 +56,6 @@ impl NoteKind {
             Self::PartNotCounted => "part-not-counted",
             Self::TextPartRead => "text-part-read",
             Self::PretrainingHeadsNotCounted => "pretraining-heads-not-counted",
-            Self::ParallelResidual => "parallel-residual",
             Self::TypeFromArchitecture { .. } => "type-from-architecture",
             Self::AlibiInferred => "alibi-inferred",
         }
@@ -94,9 +91,6 @@ impl fmt::Display for ImportNote {
             NoteKind::TextPartRead => write!(f, "the language model was read from `{field}`"),
             NoteKind::PretrainingHeadsNotCounted => {
                 write!(f, "`{field}`: pre-training heads are not counted, the pooler is")
-            }
-            NoteKind::ParallelResidual => {
-                write!(f, "`{field}`: attention and MLP are taken one after the other")
             }
             NoteKind::TypeFromArchitecture { model_type } => {
                 write!(f, "`model_type` is missing: read as {model_type} because of `{field}`")

@@ -85,7 +85,9 @@ impl Layer<'_> {
             saved.push(self.tape.constant("norm-fp32-input", elements * 4));
         }
         if !fused {
-            saved.push(self.tape.constant("normalized", elements * size));
+            let fp32 = self.shape.module.fp32_norm_product;
+            let number = if fp32 { DType::Fp32.bytes() } else { size };
+            saved.push(self.tape.constant("normalized", elements * number));
         }
         let operator = self.tape.operator("head-norm", &[input], &[output]);
         operator.saves(&saved);
@@ -150,6 +152,14 @@ impl Layer<'_> {
                 launches: 3.0,
             },
         );
-        output
+        let kernels = self.context.kernels;
+        if !self.shape.module.joins_rotated || kernels.fused_projections {
+            return output;
+        }
+        let bytes = bytes(output, &self.tape);
+        let copied = self.tape.tensor("attention-context", bytes);
+        let work = Work::stream(2 * bytes, 1);
+        self.tape.operator("join-heads", &[output], &[copied]).streams(work, work);
+        copied
     }
 }

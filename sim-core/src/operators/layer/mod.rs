@@ -21,6 +21,14 @@ pub fn layer_tape(shape: &ModelShape, kind: LayerKind, context: &Context) -> Tap
     let input = layer.stream("layer-input");
     layer.tape.input = Some(input);
     let output = match shape.norm_placement {
+        NormPlacement::Pre if shape.module.parallel_blocks => {
+            let normed = layer.norm(input);
+            let attended = layer.attention(normed);
+            let normed = layer.norm(input);
+            let transformed = layer.mlp(normed);
+            let middle = layer.residual(input, attended);
+            layer.residual(middle, transformed)
+        }
         NormPlacement::Pre => {
             let normed = layer.norm(input);
             let attended = layer.attention(normed);

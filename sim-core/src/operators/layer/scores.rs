@@ -3,8 +3,10 @@
 
 use super::Layer;
 use crate::model::shape::Stack;
+use crate::operators::soft_cap::soft_cap;
 use crate::operators::{Backend, Engine, Operator, TensorId, Work};
 use crate::precision::DType;
+use crate::scenario::AttentionKernel;
 
 impl Layer<'_> {
     /// Scores of all pairs, hidden or not.
@@ -67,6 +69,11 @@ impl Layer<'_> {
         self.product(&mut operator, traffic);
         self.tape.operators.push(operator);
 
+        let scores = if self.shape.module.soft_caps {
+            soft_cap(&mut self.tape, self.context, scores)
+        } else {
+            scores
+        };
         let softmax = self.softmax_format();
         let mut weights = self.tape.tensor("attention-weights", elements * size);
         let saved = if softmax == self.context.recipe.compute {
@@ -142,8 +149,7 @@ impl Layer<'_> {
     /// piece; fused attention reads them where they are.
     pub(super) fn keep_slices(&mut self, first: usize, slices: &[TensorId; 3]) {
         let reads_slices = self.context.batch == 1
-            || self.context.attention == crate::scenario::AttentionKernel::Flash
-                && !self.writes_out_dropout();
+            || self.context.attention == AttentionKernel::Flash && !self.writes_out_dropout();
         if !reads_slices {
             return;
         }

@@ -1,7 +1,6 @@
 //! GPT's dialect and its relatives: layer norms, an un-gated MLP.
 
 use super::super::error::ImportError;
-use super::super::note::NoteKind;
 use super::super::refusal::{Inexpressible, unsupported};
 use super::reader::{Names, Reader, Sizes, USUAL_NAMES, WindowRule, plain_decoder};
 use crate::model::limits::{self, CountRange};
@@ -91,13 +90,11 @@ pub(super) fn read_gpt_neox(reader: &mut Reader<'_, '_>) -> Result<ModelShape, I
     let activation = reader.activation(&["hidden_act"], "gelu")?;
     let max_sequence = reader.max_sequence(&["max_position_embeddings"], 2048)?;
     let mut shape =
-        biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence, Module::BLOOM);
+        biased_decoder(&sizes, ffn, activation, Positions::Rope, max_sequence, Module::NEOX);
     let attention_bias = reader.config.flag("attention_bias")?.unwrap_or(true);
     shape.attention.qkv_bias = attention_bias;
     shape.attention.output_bias = attention_bias;
-    if reader.flag_or("use_parallel_residual", true)? {
-        reader.note("use_parallel_residual", NoteKind::ParallelResidual);
-    }
+    shape.module = shape.module.parallel(reader.flag_or("use_parallel_residual", true)?);
     shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
     Ok(shape)
 }
@@ -133,9 +130,6 @@ pub(super) fn read_falcon(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Imp
         let reason = Inexpressible::SingleNorm;
         return Err(unsupported(reader.config, "parallel_attn", "true".to_owned(), reason));
     }
-    if parallel || grouped {
-        reader.note("parallel_attn", NoteKind::ParallelResidual);
-    }
     let ffn = ffn_or_four_times(reader, &["ffn_hidden_size"], sizes.hidden)?;
     let max_sequence = reader.max_sequence(&["max_position_embeddings"], 2048)?;
     let positions =
@@ -145,6 +139,7 @@ pub(super) fn read_falcon(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Imp
         .text("activation")?
         .map_or(Ok(Activation::Gelu), |_| reader.activation(&["activation"], "gelu"))?;
     let mut shape = biased_decoder(&sizes, ffn, activation, positions, max_sequence, Module::GPT2);
+    shape.module = shape.module.parallel(parallel || grouped);
     let bias = reader.flag_or("bias", false)?;
     shape.attention.qkv_bias = bias;
     shape.attention.output_bias = bias;

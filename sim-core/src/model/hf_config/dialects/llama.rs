@@ -64,6 +64,7 @@ pub(super) const GEMMA: Rules = Rules {
     max_sequence: 8192,
     head_dim: Some(256),
     activation: Some(Activation::Gelu),
+    module: Module::GEMMA,
     ..LLAMA
 };
 
