@@ -4,7 +4,7 @@
 
 use sim_core::model::{Activation, ModelShape, catalog};
 use sim_core::operators::{Backend, Context, Kernels, Tape, Tied, head_tape, layer_tape};
-use sim_core::precision::Precision;
+use sim_core::precision::{Precision, Recipe};
 use sim_core::scenario::{AttentionKernel, Framework};
 
 /// The shape of Korthikanti et al. 2022, Table 3: GPT with 4·h wide MLPs.
@@ -101,6 +101,24 @@ fn dropout_keeps_a_byte_a_number_on_a_gpu_and_its_noise_in_a_trace() {
         saved(Backend::Traced),
         linear_and_norms + 2 * 2 * h + 2 * 4 + 3 * 4 * h + 3 * 4 * a * s
     );
+}
+
+/// Of the written-out GELU autocast keeps its input, the tanh and its sum with one in fp32 on a GPU,
+/// whose list of fp32 operations has the power; in bfloat16 on a CPU, whose list has not.
+#[test]
+fn autocast_runs_the_power_of_gelu_in_fp32_on_a_gpu() {
+    let shape = &catalog::find("gpt2").expect("in the catalogue").shape;
+    let saved = |backend| {
+        let mut context = Context {
+            recipe: Recipe::autocast(Precision::Bf16Mixed),
+            ..Context::new(1024, Precision::Bf16Mixed)
+        };
+        context.kernels.backend = backend;
+        let tape = layer_tape(shape, shape.layer_kind(0), &context);
+        without_statistics(&tape) / 1024.0
+    };
+    let ffn = 4.0 * 768.0;
+    assert_eq!(saved(Backend::Gpu) - saved(Backend::Traced), (14.0 - 8.0) * ffn);
 }
 
 /// Matrix products of forward are twice the parameters of the matrices, and attention's two

@@ -4,6 +4,7 @@ use super::Layer;
 use crate::model::shape::Activation;
 use crate::operators::split::{Projection, autocast_weights};
 use crate::operators::{TensorId, Work};
+use crate::precision::DType;
 
 impl Layer<'_> {
     pub(super) fn mlp(&mut self, input: TensorId) -> TensorId {
@@ -78,8 +79,16 @@ impl Layer<'_> {
         let written_out =
             activation == Activation::GeluTanh && !self.context.kernels.fused_activation;
         if written_out {
-            for name in ["gelu-half", "gelu-tanh", "gelu-tanh-plus-one"] {
-                saved.push(self.tape.constant(name, bytes));
+            // Its power is one of the operations that a GPU's autocast runs in fp32, and what follows
+            // from it is fp32 too; the product with half of the input is cast back.
+            let mut wide = bytes;
+            if self.context.autocasts_to_fp32() {
+                wide = bytes / self.context.size() * DType::Fp32.bytes();
+                saved = vec![self.tape.constant("gelu-fp32-input", wide)];
+            }
+            saved.push(self.tape.constant("gelu-half", bytes));
+            for name in ["gelu-tanh", "gelu-tanh-plus-one"] {
+                saved.push(self.tape.constant(name, wide));
             }
         }
         let (passes, launches) = if written_out { (8, 8) } else { (1, 1) };
