@@ -4,6 +4,9 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{ModelShape, catalog, hf_config, limits};
 use crate::scenario::{Edit, ModelChoice, PresetChoice, Scenario};
 
+/// The value of `quantization.weights` for weights as trained.
+const UNQUANTIZED: &str = "none";
+
 /// A model with the name to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedModel {
@@ -26,6 +29,8 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
         }
         ModelChoice::HfConfig { hf_config } => match hf_config::from_value(hf_config) {
             Ok(import) => {
+                issues.extend(remarks(&import));
+                issues.extend(stored_otherwise(scenario, &import));
                 let name = hf_config
                     .get("_name_or_path")
                     .and_then(serde_json::Value::as_str)
@@ -47,6 +52,30 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
             }
         },
     }
+}
+
+/// One note for everything that an import did not find spelled out.
+fn remarks(import: &hf_config::Import) -> impl Iterator<Item = Issue> + '_ {
+    import.notes.iter().map(|note| {
+        Issue::new(IssueCode::ModelConfigNote, format!("model.hf_config.{}", note.field))
+            .with("kind", note.kind.code())
+            .with("note", note)
+    })
+}
+
+/// A note where the file names the format of its weights and the scenario names none: it is never
+/// applied by itself.
+fn stored_otherwise(scenario: &Scenario, import: &hf_config::Import) -> Option<Issue> {
+    const FIELD: &str = "quantization.weights";
+    let found = import.quantization.as_ref()?;
+    let format = found.format.as_deref()?;
+    (scenario.quantization.weights == UNQUANTIZED).then(|| {
+        Issue::new(IssueCode::ModelQuantized, FIELD)
+            .with("format", format)
+            .with("method", &found.method)
+            .with("source", format!("model.hf_config.{}", found.field))
+            .way_out(Edit::new(FIELD, format))
+    })
 }
 
 fn from_catalogue(id: &str, field: &str, issues: &mut Vec<Issue>) -> Option<ResolvedModel> {

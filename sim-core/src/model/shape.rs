@@ -22,6 +22,8 @@ pub enum NormKind {
     Rms,
     /// Layer norm: a weight and a bias per channel.
     LayerNorm,
+    /// Layer norm with a weight per channel only (MPT, DBRX).
+    LayerNormWithoutBias,
 }
 
 /// Where the norms of a layer sit.
@@ -63,6 +65,8 @@ pub enum Activation {
     Silu,
     /// ReLU (OPT).
     Relu,
+    /// The square of ReLU (Nemotron; So et al. 2021, §3.1).
+    SquaredRelu,
 }
 
 /// Layers whose queries look back on a limited number of tokens.

@@ -3,7 +3,8 @@
 use super::super::error::ImportError;
 use super::super::note::NoteKind;
 use super::super::refusal::{Inexpressible, unsupported};
-use super::reader::{Names, Reader, Sizes, USUAL_NAMES, WindowRule, plain_decoder};
+use super::reader::{Names, Reader, Sizes, USUAL_NAMES, plain_decoder};
+use super::window::WindowRule;
 use crate::model::limits::{self, CountRange};
 use crate::model::shape::{Activation, Mlp, ModelShape, NormKind, Positions};
 
@@ -29,7 +30,7 @@ const FALCON_NAMES: Names = Names {
 };
 
 /// Layer norms, biases everywhere, positions and MLP as given.
-fn biased_decoder(
+pub(super) fn biased_decoder(
     sizes: &Sizes,
     ffn: u64,
     activation: Activation,
@@ -76,7 +77,7 @@ fn read_learned(
     let activation = reader.activation(&["activation_function"], activation)?;
     let rows = reader.config.required(&["n_positions", "n_ctx"], limits::MAX_SEQUENCE)?;
     let mut shape = biased_decoder(&sizes, ffn, activation, Positions::Learned { rows }, rows);
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -93,7 +94,7 @@ pub(super) fn read_gpt_neox(reader: &mut Reader<'_, '_>) -> Result<ModelShape, I
     if reader.flag_or("use_parallel_residual", true)? {
         reader.note("use_parallel_residual", NoteKind::ParallelResidual);
     }
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
+    shape.tied_embeddings = reader.tied(false)?;
     Ok(shape)
 }
 
@@ -111,7 +112,7 @@ pub(super) fn read_starcoder2(reader: &mut Reader<'_, '_>) -> Result<ModelShape,
     shape.attention.kv_heads = reader.kv_heads(&["num_key_value_heads"], sizes.heads)?;
     shape.attention.sliding_window =
         reader.window(WindowRule::Written, sizes.layers, max_sequence)?;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -150,7 +151,7 @@ pub(super) fn read_falcon(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Imp
     } else {
         sizes.heads
     };
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -185,7 +186,7 @@ pub(super) fn read_opt(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Import
     shape.attention.output_bias = bias;
     shape.mlp.bias = bias;
     shape.final_norm = !reader.config.flag("_remove_final_layer_norm")?.unwrap_or(false);
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -202,6 +203,6 @@ pub(super) fn read_bloom(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Impo
     // Its tanh GELU is one autograd function that keeps only the input, as a fused GELU does.
     let mut shape = biased_decoder(&sizes, ffn, Activation::Gelu, Positions::Alibi, max_sequence);
     shape.embedding_norm = true;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
