@@ -167,7 +167,24 @@ pub(super) fn nearest_divisor(number: u64, wanted: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_divisor;
+    use super::{nearest_divisor, stored_otherwise};
+    use crate::model::hf_config;
+    use crate::scenario::{Edit, Scenario};
+    use serde_json::json;
+
+    #[test]
+    fn the_format_that_a_file_names_is_one_edit_away() {
+        let config = json!({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4,
+            "n_positions": 1024, "vocab_size": 100, "quantization_config": {"quant_method": "fp8"}});
+        let scenario = json!({"model": {"hf_config": config}, "hardware": {"device": "h100-sxm"}});
+        let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
+        let import = hf_config::from_value(&config).expect("read");
+        let issue = stored_otherwise(&scenario, &import).expect("a format with a name");
+        let edit = Edit::new("quantization.weights", "fp8");
+        assert_eq!(issue.ways_out, std::slice::from_ref(&edit));
+        let edited = scenario.edited(&edit).expect("a field of the format");
+        assert_eq!(stored_otherwise(&edited, &import), None);
+    }
 
     #[test]
     fn the_nearest_divisor_is_found_on_either_side() {

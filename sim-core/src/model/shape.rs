@@ -247,6 +247,26 @@ impl ModelShape {
         self.encoder_layers + self.layers
     }
 
+    /// Numbers that decoding caches for a token of context, all layers: keys and values, or latents.
+    ///
+    /// Layers with a window keep them for no more tokens than it has; those of an encoder's output
+    /// (T5) are not among them, and encoders alone cache nothing.
+    ///
+    /// ```
+    /// let llama = &sim_core::model::catalog::find("llama-2-7b").expect("listed").shape;
+    /// assert_eq!(llama.kv_values_per_token(), 32 * 2 * 4096);
+    /// let v3 = &sim_core::model::catalog::find("deepseek-v3").expect("listed").shape;
+    /// assert_eq!(v3.kv_values_per_token(), 61 * (512 + 64));
+    /// ```
+    pub const fn kv_values_per_token(&self) -> u64 {
+        match self.architecture {
+            Architecture::Encoder => 0,
+            Architecture::Decoder | Architecture::EncoderDecoder => {
+                self.layers * self.attention.cached_per_token()
+            }
+        }
+    }
+
     /// The kind of layer `index`, counted over all stacks, the encoder's first.
     ///
     /// ```

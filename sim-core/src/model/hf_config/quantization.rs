@@ -98,7 +98,7 @@ fn integer(bits: u64, group: Option<u64>) -> String {
 fn group_of(found: &Object<'_>, default: Option<u64>) -> Result<Option<u64>, ImportError> {
     const NAMES: [&str; 2] = ["group_size", "q_group_size"];
     let by_channel = |name: &&str| found.get(name).and_then(Value::as_i64) == Some(-1);
-    if NAMES.iter().any(|name| by_channel(name)) {
+    if NAMES.iter().any(by_channel) {
         return Ok(None);
     }
     Ok(found.count(&NAMES, GROUP)?.or(default))

@@ -64,7 +64,7 @@ fn dense() -> Vec<(&'static str, Value, u64)> {
             7_818_448_896),
         ("exaone 3.5 2.4b", llama("exaone", [30, 2560, 32, 8, 7168, 102400], tied.clone()), 2_405_327_360),
         ("seed-oss 36b", llama("seed_oss", [64, 5120, 80, 8, 27648, 155136], json!({"head_dim": 128})), 36_151_104_512),
-        ("hunyuan 7b", llama("hunyuan_v1_dense", [32, 4096, 32, 8, 14336, 128167], tied.clone()), 7_504_568_320),
+        ("hunyuan 7b", llama("hunyuan_v1_dense", [32, 4096, 32, 8, 14336, 128167], tied), 7_504_568_320),
         ("hunyuan 0.5b",
             llama("hunyuan_v1_dense", [24, 1024, 16, 8, 3584, 120818], json!({"tie_word_embeddings": true, "head_dim": 128})),
             539_010_048),
