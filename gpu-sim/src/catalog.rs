@@ -62,6 +62,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Named cells in the order of the table's columns.
 type Row = Vec<(&'static str, Value)>;
 
+/// Bytes of a cached number in 16 bits, the usual format.
+const KV_VALUE_BYTES: u64 = 2;
+
 fn models() -> Vec<Row> {
     model::catalog::MODELS
         .iter()
@@ -70,8 +73,10 @@ fn models() -> Vec<Row> {
                 ("id", json!(entry.id)),
                 ("name", json!(entry.name)),
                 ("parameters", json!(entry.shape.total_params())),
+                ("active_parameters", json!(entry.shape.active_params())),
                 ("layers", json!(entry.shape.layers)),
                 ("hidden", json!(entry.shape.hidden)),
+                ("kv_bytes_per_token", json!(entry.shape.kv_values_per_token() * KV_VALUE_BYTES)),
             ]
         })
         .collect()

@@ -56,6 +56,10 @@ pub enum IssueCode {
     TooManyTasks,
     TensorsTooLarge,
     DoesNotFit,
+    /// How a `config.json` was read.
+    ModelConfigNote,
+    /// A `config.json` says that its weights are stored in another format than the scenario's.
+    ModelQuantized,
 }
 
 impl IssueCode {
@@ -94,6 +98,8 @@ impl IssueCode {
         Self::TooManyTasks,
         Self::TensorsTooLarge,
         Self::DoesNotFit,
+        Self::ModelConfigNote,
+        Self::ModelQuantized,
     ];
 
     /// The name in reports and in the keys of texts.
@@ -132,6 +138,8 @@ impl IssueCode {
             Self::TooManyTasks => "too-many-tasks",
             Self::TensorsTooLarge => "tensors-too-large",
             Self::DoesNotFit => "does-not-fit",
+            Self::ModelConfigNote => "model-config-note",
+            Self::ModelQuantized => "model-quantized",
         }
     }
 
@@ -151,6 +159,7 @@ impl IssueCode {
             | Self::StatesNotFactored
             | Self::SequenceAbovePositions
             | Self::DoesNotFit => Severity::Warning,
+            Self::ModelConfigNote | Self::ModelQuantized => Severity::Note,
             _ => Severity::Error,
         }
     }

@@ -86,6 +86,45 @@ fn every_problem_names_its_field() {
 }
 
 #[test]
+fn how_a_config_was_read_is_in_the_report_and_changes_nothing() {
+    let on = |config: &str, rest: &str| {
+        let text = format!(
+            r#"{{"model": {{"hf_config": {config}}}, "hardware": {{"device": "h100-sxm"}}, {rest}}}"#
+        );
+        report(&Scenario::from_json(&text).expect("a readable scenario"))
+    };
+    let plain = r#""model_type": "qwen2", "hidden_size": 1024, "intermediate_size": 2816,
+        "num_hidden_layers": 2, "num_attention_heads": 16, "num_key_value_heads": 4,
+        "vocab_size": 32000, "max_position_embeddings": 4096, "hidden_act": "silu",
+        "tie_word_embeddings": false"#;
+    let clean = on(&format!("{{{plain}}}"), r#""strategy": {}"#);
+    assert_eq!(clean.issues, []);
+    let quantized = format!(
+        r#"{{{plain}, "sliding_window": 1024, "use_sliding_window": false,
+            "quantization_config": {{"quant_method": "awq", "bits": 4, "group_size": 64}}}}"#
+    );
+    let remarked = on(&quantized, r#""strategy": {}"#);
+    let found: Vec<(IssueCode, Severity, &str)> = remarked
+        .issues
+        .iter()
+        .map(|issue| (issue.code, issue.severity, issue.field.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (IssueCode::ModelConfigNote, Severity::Note, "model.hf_config.sliding_window"),
+            (IssueCode::ModelQuantized, Severity::Note, "quantization.weights"),
+        ]
+    );
+    assert_eq!(remarked.issues[0].values["kind"], "window-inactive");
+    assert_eq!(remarked.issues[1].values["format"], "int4-g64");
+    assert_eq!(remarked.issues[1].values["source"], "model.hf_config.quantization_config");
+    assert_eq!((remarked.params, remarked.memory), (clean.params, clean.memory));
+    let chosen = on(&quantized, r#""quantization": {"weights": "int4-g64"}"#);
+    assert!(chosen.issues.iter().all(|issue| issue.code != IssueCode::ModelQuantized));
+}
+
+#[test]
 fn all_errors_are_listed_at_once() {
     let found = codes(
         r#"{"model": "lama", "hardware": {"device": "a1000", "pcie": "x", "nvme": "y"},

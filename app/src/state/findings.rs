@@ -9,12 +9,14 @@ use sim_core::model::hf_config;
 use sim_core::quantity::Locale;
 use sim_core::scenario::{ModelChoice, Scenario};
 
-/// All findings of an outcome, the worst first.
+/// All findings of an outcome, the worst first; how a `config.json` was read is told beside the
+/// model.
 pub fn findings(outcome: &Outcome) -> Vec<Issue> {
     let mut issues = match outcome {
         Ok(simulation) => simulation.report.issues.clone(),
         Err(issues) => issues.to_vec(),
     };
+    issues.retain(|issue| issue.code != IssueCode::ModelConfigNote);
     issues.sort_by_key(|issue| std::cmp::Reverse(issue.severity));
     issues
 }

@@ -84,6 +84,12 @@ pub fn refusal(error: &ImportError) -> Message {
         ImportError::NotAModelConfig { field, file } => {
             sentence.with("field", field).with_key("file", format!("import-file.{file:?}"))
         }
+        ImportError::Adapter { field, base_model: Some(base_model), .. } => {
+            sentence.with("field", field).with("base_model", base_model)
+        }
+        ImportError::Adapter { field, base_model: None, .. } => {
+            Message::new("import.adapter-unnamed").with("field", field)
+        }
         ImportError::Missing { field, .. } => sentence.with("field", field),
         ImportError::WrongType { field, found, value, .. } => sentence
             .with("field", field)
@@ -114,8 +120,13 @@ pub fn remark(note: &ImportNote) -> Message {
     match &note.kind {
         NoteKind::ClassDefault { value } => sentence.with("value", value),
         NoteKind::QuantizationNotApplied { method } => sentence.with("method", method),
-        NoteKind::WindowInactive { tokens } | NoteKind::ContextLooksEdited { tokens } => {
-            sentence.with("tokens", tokens)
+        NoteKind::WindowInactive { tokens }
+        | NoteKind::ContextLooksEdited { tokens }
+        | NoteKind::ChunksAsWindows { tokens } => sentence.with("tokens", tokens),
+        NoteKind::NextTokenLayersNotCounted { layers } => sentence.with("layers", layers),
+        NoteKind::WindowsReordered { full_every } => sentence.with("full_every", full_every),
+        NoteKind::CrossAttentionAsSelf { layers, params } => {
+            sentence.with("layers", layers).with("params", params)
         }
         NoteKind::HalvedWidth { written } => sentence.with("written", written),
         NoteKind::TypeFromArchitecture { model_type } => sentence.with("model_type", model_type),
@@ -169,12 +180,22 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_field_in_both_languages() {
-        let moe = br#"{"model_type":"mixtral","num_local_experts":8}"#;
-        let refused = read(moe).expect_err("experts are refused");
+        let moe = br#"{"model_type":"llama","num_local_experts":8}"#;
+        let refused = read(moe).expect_err("a Llama has no experts");
         for locale in [Locale::En, Locale::ZhCn] {
             let sentence = refused.render(locale);
             assert!(!sentence.contains('{'), "{sentence}");
-            assert!(sentence.contains("mixtral") || sentence.contains("num_local_experts"));
+            assert!(sentence.contains("num_local_experts"));
+        }
+    }
+
+    #[test]
+    fn a_lora_names_the_model_to_take_instead() {
+        let adapter = br#"{"peft_type":"LORA","r":8,"base_model_name_or_path":"a/base-7b"}"#;
+        let refused = read(adapter).expect_err("an adapter is no model");
+        for locale in [Locale::En, Locale::ZhCn] {
+            let sentence = refused.render(locale);
+            assert!(sentence.contains("a/base-7b") && !sentence.contains('{'), "{sentence}");
         }
     }
 

@@ -4,6 +4,9 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape, catalog, hf_config, limits};
 use crate::scenario::{Edit, ModelChoice, PresetChoice, Scenario};
 
+/// The value of `quantization.weights` for weights as trained.
+const UNQUANTIZED: &str = "none";
+
 /// A model with the name to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedModel {
@@ -29,6 +32,8 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
         }
         ModelChoice::HfConfig { hf_config } => match hf_config::from_value(hf_config) {
             Ok(import) => {
+                issues.extend(remarks(&import));
+                issues.extend(stored_otherwise(scenario, &import));
                 let name = hf_config
                     .get("_name_or_path")
                     .and_then(serde_json::Value::as_str)
@@ -50,6 +55,30 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<ResolvedM
             }
         },
     }
+}
+
+/// One note for everything that an import did not find spelled out.
+fn remarks(import: &hf_config::Import) -> impl Iterator<Item = Issue> + '_ {
+    import.notes.iter().map(|note| {
+        Issue::new(IssueCode::ModelConfigNote, format!("model.hf_config.{}", note.field))
+            .with("kind", note.kind.code())
+            .with("note", note)
+    })
+}
+
+/// A note where the file names the format of its weights and the scenario names none: it is never
+/// applied by itself.
+fn stored_otherwise(scenario: &Scenario, import: &hf_config::Import) -> Option<Issue> {
+    const FIELD: &str = "quantization.weights";
+    let found = import.quantization.as_ref()?;
+    let format = found.format.as_deref()?;
+    (scenario.quantization.weights == UNQUANTIZED).then(|| {
+        Issue::new(IssueCode::ModelQuantized, FIELD)
+            .with("format", format)
+            .with("method", &found.method)
+            .with("source", format!("model.hf_config.{}", found.field))
+            .way_out(Edit::new(FIELD, format))
+    })
 }
 
 fn from_catalogue(id: &str, field: &str, issues: &mut Vec<Issue>) -> Option<ResolvedModel> {
@@ -156,7 +185,24 @@ pub(super) fn nearest_divisor(number: u64, wanted: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_divisor;
+    use super::{nearest_divisor, stored_otherwise};
+    use crate::model::hf_config;
+    use crate::scenario::{Edit, Scenario};
+    use serde_json::json;
+
+    #[test]
+    fn the_format_that_a_file_names_is_one_edit_away() {
+        let config = json!({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4,
+            "n_positions": 1024, "vocab_size": 100, "quantization_config": {"quant_method": "fp8"}});
+        let scenario = json!({"model": {"hf_config": config}, "hardware": {"device": "h100-sxm"}});
+        let scenario = Scenario::from_json(&scenario.to_string()).expect("a scenario");
+        let import = hf_config::from_value(&config).expect("read");
+        let issue = stored_otherwise(&scenario, &import).expect("a format with a name");
+        let edit = Edit::new("quantization.weights", "fp8");
+        assert_eq!(issue.ways_out, std::slice::from_ref(&edit));
+        let edited = scenario.edited(&edit).expect("a field of the format");
+        assert_eq!(stored_otherwise(&edited, &import), None);
+    }
 
     #[test]
     fn the_nearest_divisor_is_found_on_either_side() {

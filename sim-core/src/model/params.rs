@@ -11,7 +11,7 @@
 //! | F | `mlp.ffn` |
 //! | V | `vocab` |
 //! | E, f, S | `experts.count`, `experts.ffn`, `experts.shared_ffn` |
-//! | n | parameters of one norm: H for RMS, 2H for a layer norm |
+//! | n | parameters of one norm: H for a weight, 2H for a weight and a bias |
 //! | t, e | tensor-parallel and expert-parallel ranks |
 //!
 //! The shape must be within [`crate::model::limits`]: then no product overflows `u64`.
@@ -242,10 +242,10 @@ impl ModelParams {
 }
 
 impl ModelShape {
-    /// Parameters of one norm over the residual stream: H (RMS) or 2H (layer norm).
+    /// Parameters of one norm over the residual stream: H (a weight) or 2H (and a bias).
     pub const fn norm_params(&self) -> u64 {
         match self.norm {
-            NormKind::Rms => self.hidden,
+            NormKind::Rms | NormKind::LayerNormWithoutBias => self.hidden,
             NormKind::LayerNorm => 2 * self.hidden,
         }
     }

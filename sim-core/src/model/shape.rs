@@ -23,6 +23,8 @@ pub enum NormKind {
     Rms,
     /// Layer norm: a weight and a bias per channel.
     LayerNorm,
+    /// Layer norm with a weight per channel only (MPT, DBRX).
+    LayerNormWithoutBias,
 }
 
 /// Where the norms of a layer sit.
@@ -64,6 +66,8 @@ pub enum Activation {
     Silu,
     /// ReLU (OPT).
     Relu,
+    /// The square of ReLU (Nemotron; So et al. 2021, §3.1).
+    SquaredRelu,
 }
 
 /// Layers whose queries look back on a limited number of tokens.
@@ -252,6 +256,26 @@ impl ModelShape {
     /// Layers of all stacks.
     pub const fn depth(&self) -> u64 {
         self.encoder_layers + self.layers
+    }
+
+    /// Numbers that decoding caches for a token of context, all layers: keys and values, or latents.
+    ///
+    /// Layers with a window keep them for no more tokens than it has; those of an encoder's output
+    /// (T5) are not among them, and encoders alone cache nothing.
+    ///
+    /// ```
+    /// let llama = &sim_core::model::catalog::find("llama-2-7b").expect("listed").shape;
+    /// assert_eq!(llama.kv_values_per_token(), 32 * 2 * 4096);
+    /// let v3 = &sim_core::model::catalog::find("deepseek-v3").expect("listed").shape;
+    /// assert_eq!(v3.kv_values_per_token(), 61 * (512 + 64));
+    /// ```
+    pub const fn kv_values_per_token(&self) -> u64 {
+        match self.architecture {
+            Architecture::Encoder => 0,
+            Architecture::Decoder | Architecture::EncoderDecoder => {
+                self.layers * self.attention.cached_per_token()
+            }
+        }
     }
 
     /// The kind of layer `index`, counted over all stacks, the encoder's first.

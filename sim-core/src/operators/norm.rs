@@ -18,7 +18,9 @@ pub(super) fn norm(
     let statistics = match shape.norm {
         // Where it is written out, the mean square is that of an fp32 copy.
         NormKind::Rms => 4 * tokens,
-        NormKind::LayerNorm => context.norm_statistics(tokens, 2, size),
+        NormKind::LayerNorm | NormKind::LayerNormWithoutBias => {
+            context.norm_statistics(tokens, 2, size)
+        }
     };
     let statistics = tape.constant("norm-statistics", statistics);
     let mut saved = vec![statistics];
@@ -41,7 +43,7 @@ pub(super) fn norm(
     let operator = tape.operator("norm", &[input], &[output]);
     operator.saves(&saved);
     let vectors = [ParameterTensor::vector(hidden); 2];
-    let count = if shape.norm == NormKind::Rms { 1 } else { 2 };
+    let count = if shape.norm == NormKind::LayerNorm { 2 } else { 1 };
     operator.trains(&vectors[..count], context.recipe.weights.bytes());
     if written_out {
         // Cast, square, mean, product, cast, product with the weight; about twice that backward.

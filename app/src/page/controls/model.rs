@@ -90,17 +90,11 @@ pub fn ModelFacts() -> impl IntoView {
         })
     });
     let facts = move || {
-        let template = store.text("model.facts");
         shape.with(|shape| {
             shape.as_ref().map(|shape| {
-                let values = [
-                    ("params", format_count(shape.total_params() as f64)),
-                    ("layers", shape.layers.to_string()),
-                    ("hidden", shape.hidden.to_string()),
-                    ("heads", shape.attention.heads.to_string()),
-                    ("kv_heads", shape.attention.kv_heads.to_string()),
-                ];
-                fill(template, &values)
+                let said =
+                    |(key, values): (&str, Vec<(&str, String)>)| fill(store.text(key), &values);
+                facts_of(shape).into_iter().map(said).collect::<Vec<_>>().join(" · ")
             })
         })
     };
@@ -127,6 +121,41 @@ pub fn ModelFacts() -> impl IntoView {
     }
 }
 
+/// What there is to say about a shape: keys of texts with their values.
+fn facts_of(shape: &ModelShape) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    let attention = &shape.attention;
+    let count = |number: u64| format_count(number as f64);
+    let mut facts = vec![(
+        "model.facts",
+        vec![
+            ("params", count(shape.total_params())),
+            ("layers", shape.depth().to_string()),
+            ("hidden", shape.hidden.to_string()),
+            ("heads", attention.heads.to_string()),
+            ("kv_heads", attention.kv_heads.to_string()),
+        ],
+    )];
+    if let Some(experts) = shape.experts {
+        let values = vec![
+            ("count", experts.count.to_string()),
+            ("active", experts.active.to_string()),
+            ("params", count(shape.active_params())),
+        ];
+        facts.push(("model.facts.experts", values));
+    }
+    if attention.latent.is_some() {
+        let channels = attention.cached_per_token().to_string();
+        facts.push(("model.facts.latent", vec![("channels", channels)]));
+    }
+    if let Some(window) = attention.sliding_window {
+        facts.push(("model.facts.window", vec![("tokens", window.tokens.to_string())]));
+    }
+    if shape.encoder_layers > 0 {
+        facts.push(("model.facts.encoder", vec![("layers", shape.encoder_layers.to_string())]));
+    }
+    facts
+}
+
 /// The shape of a model that can be told without the rest of the scenario, which may have errors.
 fn own_shape(model: &ModelChoice) -> Option<ModelShape> {
     match model {
@@ -135,5 +164,43 @@ fn own_shape(model: &ModelChoice) -> Option<ModelShape> {
             hf_config::from_value(hf_config).ok().map(|read| read.shape)
         }
         ModelChoice::Preset(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_core::quantity::Locale;
+
+    fn said(id: &str) -> Vec<(&'static str, Vec<String>)> {
+        let shape = &model::catalog::find(id).expect("listed").shape;
+        facts_of(shape)
+            .into_iter()
+            .map(|(key, values)| (key, values.into_iter().map(|(_, value)| value).collect()))
+            .collect()
+    }
+
+    #[test]
+    fn experts_and_a_latent_are_told_where_a_model_has_them() {
+        assert_eq!(said("llama-2-7b").len(), 1);
+        let v3 = said("deepseek-v3");
+        assert_eq!(v3[1].0, "model.facts.experts");
+        assert_eq!(v3[1].1[..2], ["256", "8"]);
+        assert_eq!(v3[2], ("model.facts.latent", vec!["576".to_owned()]));
+        assert_eq!(said("gpt-oss-20b")[2], ("model.facts.window", vec!["128".to_owned()]));
+        let t5 = said("t5-small");
+        assert_eq!((&t5[0].1[1], t5[1].0), (&"12".to_owned(), "model.facts.encoder"));
+    }
+
+    #[test]
+    fn every_fact_has_a_text_in_both_languages() {
+        for id in ["deepseek-v3", "gpt-oss-20b", "t5-small"] {
+            for (key, values) in facts_of(&model::catalog::find(id).expect("listed").shape) {
+                for locale in [Locale::En, Locale::ZhCn] {
+                    let text = fill(crate::i18n::find(locale, key).expect(key), &values);
+                    assert!(!text.contains('{'), "{text}");
+                }
+            }
+        }
     }
 }

@@ -47,8 +47,6 @@ impl fmt::Display for JsonKind {
 /// A JSON file of a checkpoint that is not its `config.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherFile {
-    /// `adapter_config.json` of a LoRA.
-    Adapter,
     /// `hf_quant_config.json` or `quantize_config.json`.
     QuantizationSideFile,
     /// `generation_config.json`.
@@ -64,7 +62,6 @@ pub enum OtherFile {
 impl fmt::Display for OtherFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Adapter => "the adapter_config.json of a LoRA",
             Self::QuantizationSideFile => "a quantization side file",
             Self::GenerationConfig => "a generation_config.json",
             Self::Tokenizer => "a tokenizer file",
@@ -91,6 +88,19 @@ pub enum ImportError {
 
     #[error("`{field}` shows that this is {file}; drop the model's config.json instead")]
     NotAModelConfig { field: String, file: OtherFile },
+
+    #[error(
+        "`{field}` shows that this is the adapter_config.json of a LoRA{}; drop the config.json of \
+         its base model{}",
+        of_rank(*.rank),
+        named(.base_model)
+    )]
+    Adapter {
+        field: String,
+        /// The model that it adapts, as the file names it.
+        base_model: Option<String>,
+        rank: Option<u64>,
+    },
 
     #[error("`{field}` is missing{}", or_names(.alternatives))]
     Missing {
@@ -132,6 +142,7 @@ impl ImportError {
             | Self::NotJson { .. }
             | Self::NotAnObject { .. } => None,
             Self::NotAModelConfig { field, .. }
+            | Self::Adapter { field, .. }
             | Self::Missing { field, .. }
             | Self::WrongType { field, .. }
             | Self::OutOfRange { field, .. }
@@ -149,6 +160,7 @@ impl ImportError {
             Self::NotJson { .. } => "not-json",
             Self::NotAnObject { .. } => "not-an-object",
             Self::NotAModelConfig { .. } => "not-a-model-config",
+            Self::Adapter { .. } => "adapter",
             Self::Missing { .. } => "missing",
             Self::WrongType { .. } => "wrong-type",
             Self::OutOfRange { .. } => "out-of-range",
@@ -157,6 +169,14 @@ impl ImportError {
             Self::UnknownModelType { .. } => "unknown-model-type",
         }
     }
+}
+
+fn of_rank(rank: Option<u64>) -> String {
+    rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default()
+}
+
+fn named(base_model: &Option<String>) -> String {
+    base_model.as_ref().map(|name| format!(", {name}")).unwrap_or_default()
 }
 
 fn or_names(names: &[&str]) -> String {

@@ -45,6 +45,11 @@ impl<'a> Object<'a> {
         format!("{}{name}", self.prefix)
     }
 
+    /// The names of its fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.map.keys().map(String::as_str)
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
@@ -116,6 +121,31 @@ impl<'a> Object<'a> {
             Some(Value::Array(items)) => Ok(Some(items)),
             Some(value) => Err(self.wrong_type(name, "an array", value)),
         }
+    }
+
+    /// A list of whole numbers within `accepted`; an item at fault is named by its place.
+    pub(super) fn counts(
+        &self,
+        name: &str,
+        accepted: CountRange,
+    ) -> Result<Option<Vec<u64>>, ImportError> {
+        let Some(items) = self.list(name)? else { return Ok(None) };
+        let read = |(i, item): (usize, &Value)| {
+            let number = match item {
+                Value::Number(number) => number,
+                _ => return Err(self.wrong_type(name, "an array of whole numbers", item)),
+            };
+            match whole(number) {
+                Whole::Count(count) if accepted.contains(count) => Ok(count),
+                Whole::Fraction => Err(self.wrong_type(name, "an array of whole numbers", item)),
+                Whole::Count(_) | Whole::OutOfReach => Err(ImportError::OutOfRange {
+                    field: format!("{}[{i}]", self.path_of(name)),
+                    value: number.to_string(),
+                    accepted,
+                }),
+            }
+        };
+        items.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
     }
 
     /// The first item of a list of strings; `None` where the list is missing or empty.

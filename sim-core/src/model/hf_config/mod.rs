@@ -3,17 +3,20 @@
 //! The dialects differ in names and in what a missing field means; each is read the way its class
 //! in `transformers` (or in the checkpoint's own code) reads it, and every value that the file did
 //! not spell out becomes an [`ImportNote`].
-//! What a dense [`ModelShape`] cannot hold is refused by name; nothing is guessed.
+//! What a [`ModelShape`] cannot hold is refused by name; nothing is guessed.
 
 mod dialects;
 mod error;
 mod fields;
 mod note;
+mod parts;
+mod quantization;
 mod refusal;
 
 pub use dialects::{Dialect, known_model_types};
 pub use error::{ImportError, JsonKind, OtherFile};
 pub use note::{ImportNote, NoteKind};
+pub use quantization::Quantization;
 pub use refusal::Inexpressible;
 
 use serde_json::Value;
@@ -31,6 +34,8 @@ pub struct Import {
     pub shape: ModelShape,
     /// The `model_type` whose rules were applied.
     pub model_type: String,
+    /// How the file says that its checkpoint stores the weights; the shape does not depend on it.
+    pub quantization: Option<Quantization>,
     pub notes: Vec<ImportNote>,
 }
 
@@ -84,74 +89,52 @@ pub fn from_value(value: &Value) -> Result<Import, ImportError> {
     let top = Object::top(map);
     refusal::refuse_other_files(&top)?;
     let mut notes = Vec::new();
-    let text_part = text_part(&top, &mut notes)?;
-    let config = text_part.as_ref().unwrap_or(&top);
-    refusal::refuse_inexpressible(&top)?;
-    if text_part.is_some() {
-        refusal::refuse_inexpressible(config)?;
+    let part = parts::language_part(&top, &mut notes)?;
+    let config = part.as_ref().unwrap_or(&top);
+    let (dialect, model_type) = match dialect_of(config, &top, &mut notes) {
+        Ok(found) => found,
+        // Where the structure tells why the class is not known, it says more than its name.
+        Err(unknown) => {
+            refusal::refuse_inexpressible(config, &[])?;
+            return Err(unknown);
+        }
+    };
+    refusal::refuse_inexpressible(config, dialect.reads)?;
+    let quantization = quantization::find(&top, part.as_ref())?;
+    if let Some(found) = quantization.as_ref().filter(|found| found.format.is_none()) {
+        let kind = NoteKind::QuantizationNotApplied { method: found.method.clone() };
+        notes.push(ImportNote::new(found.field.clone(), kind));
     }
-    note_quantization(&top, &mut notes)?;
-    let (dialect, model_type) = dialect_of(config, &mut notes)?;
-    let shape = dialects::read(dialect, config, &mut notes)?;
+    let outer = part.is_some().then_some(&top);
+    let shape = dialect.read(config, outer, &mut notes)?;
     refuse_shape_out_of_limits(&shape)?;
-    Ok(Import { shape, model_type, notes })
+    Ok(Import { shape, model_type, quantization, notes })
 }
 
-/// Names under which multimodal files nest their language model.
-const TEXT_PARTS: [&str; 3] = ["text_config", "llm_config", "language_config"];
-/// Names of parts beside the language model, which are not counted.
-const OTHER_PARTS: [&str; 4] = ["vision_config", "audio_config", "vision_tower", "visual"];
-
-fn text_part<'a>(
-    top: &Object<'a>,
-    notes: &mut Vec<ImportNote>,
-) -> Result<Option<Object<'a>>, ImportError> {
-    for name in OTHER_PARTS {
-        if top.has(name) {
-            notes.push(ImportNote::new(top.path_of(name), NoteKind::PartNotCounted));
-        }
-    }
-    for name in TEXT_PARTS {
-        if let Some(part) = top.object(name)? {
-            notes.push(ImportNote::new(top.path_of(name), NoteKind::TextPartRead));
-            return Ok(Some(part));
-        }
-    }
-    Ok(None)
-}
-
-fn note_quantization(top: &Object<'_>, notes: &mut Vec<ImportNote>) -> Result<(), ImportError> {
-    if let Some(quantization) = top.object("quantization_config")? {
-        let method = ["quant_method", "quant_algo", "quant_library"]
-            .into_iter()
-            .find_map(|name| quantization.text(name).transpose())
-            .transpose()?;
-        let method = method.map_or_else(|| "unnamed".to_owned(), fields::shortened);
-        let field = top.path_of("quantization_config");
-        notes.push(ImportNote::new(field, NoteKind::QuantizationNotApplied { method }));
-    }
-    Ok(())
-}
-
+/// The dialect of `config`; a part without a class has that of the file around it.
 fn dialect_of(
     config: &Object<'_>,
+    top: &Object<'_>,
     notes: &mut Vec<ImportNote>,
-) -> Result<(Dialect, String), ImportError> {
-    let field = config.path_of("model_type");
-    if let Some(model_type) = config.text("model_type")? {
+) -> Result<(&'static Dialect, String), ImportError> {
+    let names_class = |object: &Object<'_>| object.has("model_type") || object.has("architectures");
+    let named = if names_class(config) { config } else { top };
+    let field = named.path_of("model_type");
+    if let Some(model_type) = named.text("model_type")? {
         refusal::refuse_model_type(&field, model_type)?;
         return match Dialect::of_model_type(model_type) {
             Some(dialect) => Ok((dialect, model_type.to_owned())),
             None => Err(unknown_type(field, model_type)),
         };
     }
-    let Some(class) = config.first_text("architectures")? else {
+    let Some(class) = named.first_text("architectures")? else {
         return Err(ImportError::Missing { field, alternatives: &["architectures"] });
     };
-    let class_field = config.path_of("architectures");
+    let class_field = named.path_of("architectures");
     refusal::refuse_class(&class_field, class)?;
     match Dialect::of_class(class) {
-        Some((dialect, model_type)) => {
+        Some(dialect) => {
+            let model_type = dialect.model_type();
             let kind = NoteKind::TypeFromArchitecture { model_type: model_type.to_owned() };
             notes.push(ImportNote::new(class_field, kind));
             Ok((dialect, model_type.to_owned()))

@@ -24,7 +24,7 @@ impl ImportNote {
 pub enum NoteKind {
     /// The file leaves the field out; its class then takes this value.
     ClassDefault { value: String },
-    /// The weights in the checkpoint are quantized; the shape is read, the format is not applied.
+    /// The weights are quantized in a format without a name here: the shape is read, it is not.
     QuantizationNotApplied { method: String },
     /// A sliding window of this many tokens is written but has no effect.
     WindowInactive { tokens: u64 },
@@ -34,6 +34,15 @@ pub enum NoteKind {
     ContextLooksEdited { tokens: u64 },
     /// A part beside the language model, such as a vision tower: not counted.
     PartNotCounted,
+    /// Layers that predict further tokens are in the checkpoint and not in the model.
+    NextTokenLayersNotCounted { layers: u64 },
+    /// Layers that see everything come at another place of each so many: taken as the last.
+    WindowsReordered { full_every: u64 },
+    /// Attention within chunks of so many tokens, taken as a window: the same cache at its fullest.
+    ChunksAsWindows { tokens: u64 },
+    /// So many layers attend to an image; they are taken as self-attention, and so many small
+    /// parameters of theirs are not counted.
+    CrossAttentionAsSelf { layers: u64, params: u64 },
     /// The shape is that of the language model nested here.
     TextPartRead,
     /// The heads used in pre-training are not counted; the pooler is.
@@ -54,6 +63,10 @@ impl NoteKind {
             Self::HalvedWidth { .. } => "halved-width",
             Self::ContextLooksEdited { .. } => "context-looks-edited",
             Self::PartNotCounted => "part-not-counted",
+            Self::NextTokenLayersNotCounted { .. } => "next-token-layers-not-counted",
+            Self::WindowsReordered { .. } => "windows-reordered",
+            Self::ChunksAsWindows { .. } => "chunks-as-windows",
+            Self::CrossAttentionAsSelf { .. } => "cross-attention-as-self",
             Self::TextPartRead => "text-part-read",
             Self::PretrainingHeadsNotCounted => "pretraining-heads-not-counted",
             Self::TypeFromArchitecture { .. } => "type-from-architecture",
@@ -72,7 +85,7 @@ impl fmt::Display for ImportNote {
             NoteKind::QuantizationNotApplied { method } => {
                 write!(
                     f,
-                    "`{field}` ({method}): the shape is read, its weight format is not applied"
+                    "`{field}` ({method}): the shape is read; the weights' format has no name here"
                 )
             }
             NoteKind::WindowInactive { tokens } => {
@@ -88,6 +101,22 @@ impl fmt::Display for ImportNote {
                 )
             }
             NoteKind::PartNotCounted => write!(f, "`{field}` is not counted, only the text model"),
+            NoteKind::NextTokenLayersNotCounted { layers } => {
+                write!(f, "`{field}`: {layers} layers that predict further tokens are not counted")
+            }
+            NoteKind::WindowsReordered { full_every } => write!(
+                f,
+                "`{field}`: of every {full_every} layers the last is taken as the one without a \
+                 window"
+            ),
+            NoteKind::ChunksAsWindows { tokens } => {
+                write!(f, "`{field}`: chunks of {tokens} tokens are taken as a sliding window")
+            }
+            NoteKind::CrossAttentionAsSelf { layers, params } => write!(
+                f,
+                "`{field}`: {layers} layers attend to an image; they are taken as self-attention, \
+                 without {params} parameters of gates, norms and image tokens"
+            ),
             NoteKind::TextPartRead => write!(f, "the language model was read from `{field}`"),
             NoteKind::PretrainingHeadsNotCounted => {
                 write!(f, "`{field}`: pre-training heads are not counted, the pooler is")

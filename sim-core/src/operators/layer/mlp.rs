@@ -72,7 +72,7 @@ impl Layer<'_> {
     fn activate(&mut self, input: TensorId, activation: Activation, bytes: u64) -> TensorId {
         let inner = self.tape.tensor("mlp-inner", bytes);
         let mut saved = vec![match activation {
-            // ReLU's gradient needs only its output.
+            // ReLU's gradient needs only its output; its square's, ReLU's output instead of the input.
             Activation::Relu => inner,
             _ => input,
         }];
@@ -91,7 +91,15 @@ impl Layer<'_> {
                 saved.push(self.tape.constant(name, wide));
             }
         }
-        let (passes, launches) = if written_out { (8, 8) } else { (1, 1) };
+        let squared =
+            activation == Activation::SquaredRelu && !self.context.kernels.fused_activation;
+        let (passes, launches) = if written_out {
+            (8, 8)
+        } else if squared {
+            (2, 2)
+        } else {
+            (1, 1)
+        };
         self.tape.operator("activation", &[input], &[inner]).saves(&saved).streams(
             Work::stream(2 * bytes * passes, launches),
             Work::stream(3 * bytes * passes, launches),

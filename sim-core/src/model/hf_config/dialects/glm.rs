@@ -34,6 +34,6 @@ pub(super) fn read_chatglm(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Im
     shape.norm = if reader.flag_or("rmsnorm", true)? { NormKind::Rms } else { NormKind::LayerNorm };
     shape.module = Module::PHI3;
     shape.final_norm = reader.flag_or("post_layer_norm", true)?;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
+    shape.tied_embeddings = reader.tied(false)?;
     Ok(shape)
 }

@@ -2,7 +2,8 @@
 
 use super::super::error::ImportError;
 use super::super::refusal::{Inexpressible, unsupported};
-use super::reader::{Names, Reader, Sizes, USUAL_NAMES, WindowRule, plain_decoder};
+use super::reader::{Names, Reader, Sizes, USUAL_NAMES, plain_decoder};
+use super::window::WindowRule;
 use crate::model::limits::{self, CountRange};
 use crate::model::module::Module;
 use crate::model::shape::{Activation, Mlp, ModelShape, NormKind, Positions};
@@ -29,7 +30,7 @@ const FALCON_NAMES: Names = Names {
 };
 
 /// Layer norms, biases everywhere, positions and MLP as given.
-fn biased_decoder(
+pub(super) fn biased_decoder(
     sizes: &Sizes,
     ffn: u64,
     activation: Activation,
@@ -79,7 +80,7 @@ fn read_learned(
     let rows = reader.config.required(&["n_positions", "n_ctx"], limits::MAX_SEQUENCE)?;
     let mut shape =
         biased_decoder(&sizes, ffn, activation, Positions::Learned { rows }, rows, Module::GPT2);
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -95,7 +96,7 @@ pub(super) fn read_gpt_neox(reader: &mut Reader<'_, '_>) -> Result<ModelShape, I
     shape.attention.qkv_bias = attention_bias;
     shape.attention.output_bias = attention_bias;
     shape.module = shape.module.parallel(reader.flag_or("use_parallel_residual", true)?);
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
+    shape.tied_embeddings = reader.tied(false)?;
     Ok(shape)
 }
 
@@ -114,7 +115,7 @@ pub(super) fn read_starcoder2(reader: &mut Reader<'_, '_>) -> Result<ModelShape,
     shape.attention.kv_heads = reader.kv_heads(&["num_key_value_heads"], sizes.heads)?;
     shape.attention.sliding_window =
         reader.window(WindowRule::Written, sizes.layers, max_sequence)?;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -151,7 +152,7 @@ pub(super) fn read_falcon(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Imp
     } else {
         sizes.heads
     };
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -186,7 +187,7 @@ pub(super) fn read_opt(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Import
     shape.attention.output_bias = bias;
     shape.mlp.bias = bias;
     shape.final_norm = !reader.config.flag("_remove_final_layer_norm")?.unwrap_or(false);
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }
 
@@ -210,6 +211,6 @@ pub(super) fn read_bloom(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Impo
         Module::BLOOM,
     );
     shape.embedding_norm = true;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", true)?;
+    shape.tied_embeddings = reader.tied(true)?;
     Ok(shape)
 }

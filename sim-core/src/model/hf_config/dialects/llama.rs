@@ -1,111 +1,74 @@
-//! Llama's dialect and its relatives: RMS norms, rotary positions, a gated MLP.
+//! Llama's dialect and its relatives: rotary positions, mostly RMS norms and a gated MLP.
 
 use super::super::error::ImportError;
 use super::super::note::NoteKind;
-use super::reader::{Bias, Reader, USUAL_NAMES, WindowRule, plain_decoder};
+use super::super::refusal::Inexpressible;
+use super::reader::{Reader, USUAL_NAMES, plain_decoder};
+use super::rules::{self, Rules};
 use crate::model::limits;
-use crate::model::module::Module;
 use crate::model::shape::{Activation, Mlp, ModelShape, Positions};
 
-/// In what a relative of Llama differs. Defaults are those of its class in `transformers`.
-pub(super) struct Rules {
-    qkv_bias: Bias,
-    output_bias: Bias,
-    mlp_bias: Bias,
-    qk_norm: bool,
-    window: WindowRule,
-    tied: bool,
-    max_sequence: u64,
-    /// The head width of a file without `head_dim`, where it is not hidden / heads.
-    head_dim: Option<u64>,
-    /// The activation, where the class overrules the file's `hidden_act`.
-    activation: Option<Activation>,
-    module: Module,
+pub(super) fn read(reader: &mut Reader<'_, '_>, rules: &Rules) -> Result<ModelShape, ImportError> {
+    read_with_width(reader, rules, &["intermediate_size"])
 }
 
-pub(super) const LLAMA: Rules = Rules {
-    qkv_bias: Bias::Field("attention_bias", false),
-    output_bias: Bias::Field("attention_bias", false),
-    mlp_bias: Bias::Field("mlp_bias", false),
-    qk_norm: false,
-    window: WindowRule::Never,
-    tied: false,
-    max_sequence: 2048,
-    head_dim: None,
-    activation: None,
-    module: Module::LLAMA,
-};
-
-const NO_BIAS: Rules =
-    Rules { qkv_bias: Bias::Never, output_bias: Bias::Never, mlp_bias: Bias::Never, ..LLAMA };
-
-pub(super) const MISTRAL: Rules =
-    Rules { window: WindowRule::Default(4096), max_sequence: 131_072, ..NO_BIAS };
-
-pub(super) const QWEN2: Rules =
-    Rules { qkv_bias: Bias::Always, window: WindowRule::Switched, max_sequence: 32_768, ..NO_BIAS };
-
-pub(super) const QWEN3: Rules = Rules {
-    mlp_bias: Bias::Never,
-    qk_norm: true,
-    window: WindowRule::Switched,
-    max_sequence: 32_768,
-    head_dim: Some(128),
-    ..LLAMA
-};
-
-pub(super) const PHI3: Rules =
-    Rules { window: WindowRule::Written, max_sequence: 4096, module: Module::PHI3, ..NO_BIAS };
-
-/// Gemma 1 runs the tanh form of GELU whatever `hidden_act` says; one fused kernel.
-pub(super) const GEMMA: Rules = Rules {
-    mlp_bias: Bias::Never,
-    tied: true,
-    max_sequence: 8192,
-    head_dim: Some(256),
-    activation: Some(Activation::Gelu),
-    module: Module::GEMMA,
-    ..LLAMA
-};
-
-pub(super) const SMOLLM3: Rules =
-    Rules { window: WindowRule::Switched, tied: true, max_sequence: 32_768, ..LLAMA };
-
-pub(super) const INTERNLM: Rules = Rules {
-    qkv_bias: Bias::Field("bias", true),
-    output_bias: Bias::Field("bias", true),
-    mlp_bias: Bias::Never,
-    ..LLAMA
-};
-
-pub(super) const INTERNLM2: Rules = Rules { max_sequence: 32_768, ..INTERNLM };
-
-pub(super) const GLM: Rules = Rules {
-    output_bias: Bias::Never,
-    mlp_bias: Bias::Never,
-    max_sequence: 131_072,
-    head_dim: Some(128),
-    module: Module::GLM,
-    ..LLAMA
-};
-
-pub(super) fn read(reader: &mut Reader<'_, '_>, rules: &Rules) -> Result<ModelShape, ImportError> {
-    let sizes = reader.sizes_with_head_dim(&USUAL_NAMES, rules.head_dim)?;
-    let ffn = reader.config.required(&["intermediate_size"], limits::FFN)?;
+/// As [`read`], with the MLP's width under the first of `widths`.
+pub(super) fn read_with_width(
+    reader: &mut Reader<'_, '_>,
+    rules: &Rules,
+    widths: &'static [&'static str],
+) -> Result<ModelShape, ImportError> {
+    let sizes = reader.sizes_of_class(&rules.names, rules.head_dim, rules.class)?;
+    let ffn = reader.size(widths, limits::FFN, rules.class.map(|class| class.ffn))?;
     let activation = match rules.activation {
         Some(activation) => activation,
-        None => reader.activation(&["hidden_act", "hidden_activation"], "silu")?,
+        None => reader.activation(rules.activation_names, rules.default_activation)?,
     };
     let max_sequence = reader.max_sequence(&["max_position_embeddings"], rules.max_sequence)?;
-    let mlp = Mlp { ffn, gated: true, bias: reader.bias(rules.mlp_bias)?, activation };
+    let bias = reader.switch(rules.mlp_bias)?;
+    let mlp = Mlp { ffn, gated: rules.gated, bias, activation };
     let mut shape = plain_decoder(&sizes, mlp, max_sequence);
-    shape.attention.kv_heads = reader.kv_heads(&["num_key_value_heads"], sizes.heads)?;
-    shape.attention.qkv_bias = reader.bias(rules.qkv_bias)?;
-    shape.attention.output_bias = reader.bias(rules.output_bias)?;
     shape.module = rules.module;
-    shape.attention.qk_norm = rules.qk_norm;
+    let kv_heads = rules.kv_heads.filter(|&kv_heads| kv_heads <= sizes.heads);
+    let kv_names = &["num_key_value_heads"];
+    shape.attention.kv_heads =
+        reader.kv_heads_of_class(kv_names, sizes.heads, kv_heads.unwrap_or(sizes.heads))?;
+    shape.attention.qkv_bias = reader.switch(rules.qkv_bias)?;
+    shape.attention.output_bias = reader.switch(rules.output_bias)?;
+    shape.attention.qk_norm = reader.switch(rules.qk_norm)?;
     shape.attention.sliding_window = reader.window(rules.window, sizes.layers, max_sequence)?;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", rules.tied)?;
+    shape.norm = rules.norm;
+    shape.norm_placement = rules.norm_placement;
+    shape.tied_embeddings = reader.tied(rules.tied)?;
+    Ok(shape)
+}
+
+/// StableLM 2 as most of its models are: attention before the MLP, no norms on single heads.
+pub(super) fn read_stablelm(reader: &mut Reader<'_, '_>) -> Result<ModelShape, ImportError> {
+    reader.refuse_flag("use_parallel_residual", true, Inexpressible::SingleNorm)?;
+    reader.refuse_flag("qk_layernorm", true, Inexpressible::OwnLayout)?;
+    read(reader, &rules::STABLELM)
+}
+
+/// MiMo: Qwen2's layers and one that predicts a second token.
+pub(super) fn read_mimo(reader: &mut Reader<'_, '_>) -> Result<ModelShape, ImportError> {
+    reader.note_next_token_layers()?;
+    read(reader, &rules::QWEN2)
+}
+
+/// Llama 3.2 Vision: layers that attend to an image instead of the text are taken as self-attention,
+/// which costs the same matrices; their norms of queries and keys, gates, and the eight rows for
+/// image tokens are not counted.
+pub(super) fn read_mllama(reader: &mut Reader<'_, '_>) -> Result<ModelShape, ImportError> {
+    const NAME: &str = "cross_attention_layers";
+    let layers = reader.config.counts(NAME, limits::CountRange { min: 0, max: u64::MAX })?;
+    let shape = read(reader, &rules::MLLAMA)?;
+    let layers = layers.map_or(8, |layers| layers.len() as u64);
+    if layers > 0 {
+        let of_a_layer = 2 * shape.attention.head_dim + 2;
+        let params = layers.saturating_mul(of_a_layer) + 8 * shape.hidden;
+        reader.note(NAME, NoteKind::CrossAttentionAsSelf { layers, params });
+    }
     Ok(shape)
 }
 
@@ -123,7 +86,7 @@ pub(super) fn read_baichuan(reader: &mut Reader<'_, '_>) -> Result<ModelShape, I
         shape.positions = Positions::Alibi;
         reader.note("max_position_embeddings", NoteKind::AlibiInferred);
     }
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
+    shape.tied_embeddings = reader.tied(false)?;
     Ok(shape)
 }
 
@@ -134,11 +97,8 @@ pub(super) fn read_qwen_v1(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Im
     let doubled = limits::CountRange { min: 2, max: 2 * limits::FFN.max };
     let written = reader.config.required(&["intermediate_size"], doubled)?;
     if !written.is_multiple_of(2) {
-        return Err(ImportError::Inconsistent {
-            field: reader.config.path_of("intermediate_size"),
-            value: written.to_string(),
-            rule: "is odd, but counts two matrices of equal width",
-        });
+        let rule = "is odd, but counts two matrices of equal width";
+        return Err(reader.inconsistent("intermediate_size", written, rule));
     }
     reader.note("intermediate_size", NoteKind::HalvedWidth { written });
     let other_bias = !reader.flag_or("no_bias", true)?;
@@ -147,6 +107,6 @@ pub(super) fn read_qwen_v1(reader: &mut Reader<'_, '_>) -> Result<ModelShape, Im
     let mut shape = plain_decoder(&sizes, mlp, max_sequence);
     shape.attention.qkv_bias = true;
     shape.attention.output_bias = other_bias;
-    shape.tied_embeddings = reader.flag_or("tie_word_embeddings", false)?;
+    shape.tied_embeddings = reader.tied(false)?;
     Ok(shape)
 }

@@ -1,4 +1,4 @@
-//! What all dialects share: fields with class defaults, head sizes, windows, activations.
+//! What all dialects share: fields with class defaults, head sizes, activations.
 
 use super::super::error::ImportError;
 use super::super::fields::{Object, shortened};
@@ -8,7 +8,6 @@ use crate::model::limits::{self, CountRange};
 use crate::model::module::Module;
 use crate::model::shape::{
     Activation, Architecture, Attention, Mlp, ModelShape, NormKind, NormPlacement, Positions,
-    SlidingWindow,
 };
 
 /// A decoder's context at or below this many tokens is usually an edited copy.
@@ -17,10 +16,15 @@ const SHORT_CONTEXT: u64 = 512;
 /// The object being read, and the notes about it.
 pub(super) struct Reader<'a, 'n> {
     pub(super) config: &'a Object<'a>,
+    /// The file around a nested part.
+    pub(super) outer: Option<&'a Object<'a>>,
+    /// A part whose writer leaves out what equals the defaults of its class.
+    pub(super) omits_defaults: bool,
     pub(super) notes: &'n mut Vec<ImportNote>,
 }
 
 /// The names under which a dialect writes the common sizes; the first is the usual one.
+#[derive(Clone, Copy)]
 pub(super) struct Names {
     pub(super) layers: &'static [&'static str],
     pub(super) hidden: &'static [&'static str],
@@ -36,6 +40,27 @@ pub(super) const USUAL_NAMES: Names = Names {
     vocab: &["vocab_size"],
 };
 
+/// The default sizes of a class in `transformers`, which its nested parts leave out.
+#[derive(Clone, Copy)]
+pub(super) struct ClassSizes {
+    pub(super) layers: u64,
+    pub(super) hidden: u64,
+    pub(super) heads: u64,
+    pub(super) ffn: u64,
+    pub(super) vocab: u64,
+}
+
+/// The width of a head where the file does not write `head_dim`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeadDim {
+    /// The stream over the heads.
+    Derived,
+    /// This many channels.
+    Default(u64),
+    /// This many channels, whatever the file writes.
+    Fixed(u64),
+}
+
 /// The sizes that every dialect has.
 pub(super) struct Sizes {
     pub(super) layers: u64,
@@ -45,22 +70,9 @@ pub(super) struct Sizes {
     pub(super) vocab: u64,
 }
 
-/// When a `sliding_window` that is written counts.
+/// Where a bias or a norm comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WindowRule {
-    /// The class has none.
-    Never,
-    /// Whenever it is there.
-    Written,
-    /// As `Written`, and a file without the field means this many tokens.
-    Default(u64),
-    /// Only with `use_sliding_window: true`, from layer `max_window_layers` on.
-    Switched,
-}
-
-/// Where a bias comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bias {
+pub(super) enum Switch {
     Never,
     Always,
     /// This field says so; missing means the second value.
@@ -70,6 +82,28 @@ pub(super) enum Bias {
 impl Reader<'_, '_> {
     pub(super) fn note(&mut self, name: &str, kind: NoteKind) {
         self.notes.push(ImportNote::new(self.config.path_of(name), kind));
+    }
+
+    pub(super) fn unsupported(
+        &self,
+        name: &str,
+        value: impl ToString,
+        reason: Inexpressible,
+    ) -> ImportError {
+        unsupported(self.config, name, value.to_string(), reason)
+    }
+
+    pub(super) fn inconsistent(
+        &self,
+        name: &str,
+        value: impl ToString,
+        rule: &'static str,
+    ) -> ImportError {
+        ImportError::Inconsistent {
+            field: self.config.path_of(name),
+            value: value.to_string(),
+            rule,
+        }
     }
 
     /// The value, or the class default with a note about it.
@@ -90,40 +124,88 @@ impl Reader<'_, '_> {
         Ok(self.or_default(name, value, default))
     }
 
+    pub(super) fn count_or(
+        &mut self,
+        names: &[&'static str],
+        accepted: CountRange,
+        default: u64,
+    ) -> Result<u64, ImportError> {
+        let value = self.config.count(names, accepted)?;
+        Ok(self.or_default(names[0], value, default))
+    }
+
     /// A flag that files leave out so often that its default needs no note.
-    pub(super) fn bias(&mut self, bias: Bias) -> Result<bool, ImportError> {
-        match bias {
-            Bias::Never => Ok(false),
-            Bias::Always => Ok(true),
-            Bias::Field(name, default) => Ok(self.config.flag(name)?.unwrap_or(default)),
+    pub(super) fn switch(&self, switch: Switch) -> Result<bool, ImportError> {
+        match switch {
+            Switch::Never => Ok(false),
+            Switch::Always => Ok(true),
+            Switch::Field(name, default) => Ok(self.config.flag(name)?.unwrap_or(default)),
+        }
+    }
+
+    /// Refuses a file whose flag `name` is `value`.
+    pub(super) fn refuse_flag(
+        &self,
+        name: &str,
+        value: bool,
+        reason: Inexpressible,
+    ) -> Result<(), ImportError> {
+        match self.config.flag(name)? {
+            Some(written) if written == value => Err(self.unsupported(name, value, reason)),
+            _ => Ok(()),
+        }
+    }
+
+    /// One head matrix with the embedding; of a nested part the file around it may say so.
+    pub(super) fn tied(&mut self, default: bool) -> Result<bool, ImportError> {
+        const NAME: &str = "tie_word_embeddings";
+        let around = match self.outer {
+            Some(outer) => outer.flag(NAME)?,
+            None => None,
+        };
+        let value = self.config.flag(NAME)?.or(around);
+        Ok(self.or_default(NAME, value, default))
+    }
+
+    /// A size that must be written, but for parts that omit their `class` default.
+    pub(super) fn size(
+        &mut self,
+        names: &'static [&'static str],
+        accepted: CountRange,
+        class: Option<u64>,
+    ) -> Result<u64, ImportError> {
+        match class.filter(|_| self.omits_defaults) {
+            Some(default) => self.count_or(names, accepted, default),
+            None => self.config.required(names, accepted),
         }
     }
 
     /// Sizes of a class whose heads are hidden / heads wide unless the file says otherwise.
     pub(super) fn sizes(&mut self, names: &Names) -> Result<Sizes, ImportError> {
-        self.sizes_with_head_dim(names, None)
+        self.sizes_of_class(names, HeadDim::Derived, None)
     }
 
-    /// As [`Reader::sizes`]; a file without a head width means `default`, where there is one.
-    pub(super) fn sizes_with_head_dim(
+    /// As [`Reader::sizes`], with what the class says of heads and of missing sizes.
+    pub(super) fn sizes_of_class(
         &mut self,
         names: &Names,
-        default: Option<u64>,
+        head_dim: HeadDim,
+        class: Option<ClassSizes>,
     ) -> Result<Sizes, ImportError> {
-        let layers = self.config.required(names.layers, limits::LAYERS)?;
-        let hidden = self.config.required(names.hidden, limits::HIDDEN)?;
-        let heads = self.config.required(names.heads, limits::HEADS)?;
-        let vocab = self.config.required(names.vocab, limits::VOCAB)?;
+        let of = |pick: fn(ClassSizes) -> u64| class.map(pick);
+        let layers = self.size(names.layers, limits::LAYERS, of(|class| class.layers))?;
+        let hidden = self.size(names.hidden, limits::HIDDEN, of(|class| class.hidden))?;
+        let heads = self.size(names.heads, limits::HEADS, of(|class| class.heads))?;
+        let vocab = self.size(names.vocab, limits::VOCAB, of(|class| class.vocab))?;
         let written = self.config.count(&["head_dim", "kv_channels"], limits::HEAD_DIM)?;
-        let head_dim = match written.or(default) {
-            Some(head_dim) => self.or_default("head_dim", written, head_dim),
-            None if hidden.is_multiple_of(heads) => hidden / heads,
-            None => {
-                return Err(ImportError::Inconsistent {
-                    field: self.config.path_of(names.heads[0]),
-                    value: heads.to_string(),
-                    rule: "does not divide the hidden size, and `head_dim` is missing",
-                });
+        let head_dim = match (head_dim, written) {
+            (HeadDim::Fixed(width), _) => width,
+            (_, Some(width)) => width,
+            (HeadDim::Default(width), None) => self.or_default("head_dim", None, width),
+            (HeadDim::Derived, None) if hidden.is_multiple_of(heads) => hidden / heads,
+            (HeadDim::Derived, None) => {
+                let rule = "does not divide the hidden size, and `head_dim` is missing";
+                return Err(self.inconsistent(names.heads[0], heads, rule));
             }
         };
         Ok(Sizes { layers, hidden, heads, head_dim, vocab })
@@ -135,15 +217,20 @@ impl Reader<'_, '_> {
         names: &[&'static str],
         heads: u64,
     ) -> Result<u64, ImportError> {
-        let accepted = CountRange { min: 1, max: heads };
-        let written = self.config.count(names, accepted)?;
-        let kv_heads = self.or_default(names[0], written, heads);
+        self.kv_heads_of_class(names, heads, heads)
+    }
+
+    /// As [`Reader::kv_heads`] in a class with a `default` of its own.
+    pub(super) fn kv_heads_of_class(
+        &mut self,
+        names: &[&'static str],
+        heads: u64,
+        default: u64,
+    ) -> Result<u64, ImportError> {
+        let kv_heads = self.count_or(names, CountRange { min: 1, max: heads }, default)?;
         if !heads.is_multiple_of(kv_heads) {
-            return Err(ImportError::Inconsistent {
-                field: self.config.path_of(names[0]),
-                value: kv_heads.to_string(),
-                rule: "does not divide the number of attention heads",
-            });
+            let rule = "does not divide the number of attention heads";
+            return Err(self.inconsistent(names[0], kv_heads, rule));
         }
         Ok(kv_heads)
     }
@@ -161,49 +248,14 @@ impl Reader<'_, '_> {
         Ok(self.or_default(names[0], written, default))
     }
 
-    /// The active window, in tokens.
-    ///
-    /// Windows on some layers only are refused: one shape describes every layer.
-    pub(super) fn window(
-        &mut self,
-        rule: WindowRule,
-        layers: u64,
-        max_sequence: u64,
-    ) -> Result<Option<SlidingWindow>, ImportError> {
-        const NAME: &str = "sliding_window";
-        if rule == WindowRule::Never {
-            return Ok(None);
+    /// Layers beside the model that predict further tokens: in the file, not in the count.
+    pub(super) fn note_next_token_layers(&mut self) -> Result<(), ImportError> {
+        const NAME: &str = "num_nextn_predict_layers";
+        let accepted = CountRange { min: 0, max: limits::LAYERS.max };
+        if let Some(layers) = self.config.count(&[NAME], accepted)?.filter(|&layers| layers > 0) {
+            self.note(NAME, NoteKind::NextTokenLayersNotCounted { layers });
         }
-        let written = match rule {
-            WindowRule::Default(tokens) if !self.config.writes(NAME) => {
-                Some(self.or_default(NAME, None, tokens))
-            }
-            _ => self.config.count(&[NAME], limits::MAX_SEQUENCE)?,
-        };
-        let Some(tokens) = written else { return Ok(None) };
-        let first_type = self.config.first_text("layer_types")?;
-        let switched_on = match rule {
-            WindowRule::Switched => self.config.flag("use_sliding_window")?.unwrap_or(false),
-            _ => self.config.flag("use_sliding_window")?.unwrap_or(true),
-        };
-        let skipped = match rule {
-            WindowRule::Switched if first_type.is_none() => {
-                self.config.count(&["max_window_layers"], CountRange { min: 0, max: u64::MAX })?
-            }
-            _ => None,
-        };
-        let no_layer = first_type == Some("full_attention")
-            || skipped.is_some_and(|skipped| skipped >= layers);
-        if !switched_on || no_layer || tokens >= max_sequence {
-            self.note(NAME, NoteKind::WindowInactive { tokens });
-            return Ok(None);
-        }
-        if let Some(skipped) = skipped.filter(|&skipped| skipped > 0) {
-            let reason = Inexpressible::MixedLayers;
-            let value = skipped.to_string();
-            return Err(unsupported(self.config, "max_window_layers", value, reason));
-        }
-        Ok(Some(SlidingWindow { tokens, full_every: None }))
+        Ok(())
     }
 
     /// The activation under the first of `names` that is present.
@@ -226,17 +278,22 @@ impl Reader<'_, '_> {
                 (names[0], default)
             }
         };
-        match text {
-            "silu" | "swish" | "swiglu" => Ok(Activation::Silu),
-            // `gelu_pytorch_tanh` is the tanh form in one fused kernel: it costs what GELU costs.
-            "gelu" | "gelu_pytorch_tanh" | "gelu_python" => Ok(Activation::Gelu),
-            "gelu_new" | "gelu_fast" => Ok(Activation::GeluTanh),
-            "relu" => Ok(Activation::Relu),
-            _ => {
-                let reason = Inexpressible::UnknownActivation;
-                Err(unsupported(self.config, name, shortened(text), reason))
-            }
-        }
+        activation_called(text).ok_or_else(|| {
+            self.unsupported(name, shortened(text), Inexpressible::UnknownActivation)
+        })
+    }
+}
+
+/// The activation of a name in `transformers`' table.
+pub(super) fn activation_called(text: &str) -> Option<Activation> {
+    match text {
+        "silu" | "swish" | "swiglu" => Some(Activation::Silu),
+        // `gelu_pytorch_tanh` is the tanh form in one fused kernel: it costs what GELU costs.
+        "gelu" | "gelu_pytorch_tanh" | "gelu_python" => Some(Activation::Gelu),
+        "gelu_new" | "gelu_fast" => Some(Activation::GeluTanh),
+        "relu" => Some(Activation::Relu),
+        "relu2" | "squared_relu" => Some(Activation::SquaredRelu),
+        _ => None,
     }
 }
 
