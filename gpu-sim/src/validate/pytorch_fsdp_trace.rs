@@ -1,7 +1,7 @@
 //! Exact traces of real models under PyTorch's FSDP2, one rank of a job of 2 to 64: allocated bytes
 //! after forward, at the peak of forward, and at the peak of forward and backward.
 
-use super::{Compared, Row, Skip, id};
+use super::{Compared, Row, id};
 use serde_json::{Value, json};
 use sim_core::operators::Backend;
 use sim_core::scenario::Scenario;
@@ -9,14 +9,23 @@ use sim_core::trace::Trace;
 
 /// The predictions for one trace.
 pub fn read(number: usize, row: &Value) -> Compared {
-    let (rows, skipped) = match predict(number, row) {
-        Ok(rows) => (rows, Vec::new()),
-        Err(reason) => (Vec::new(), vec![Skip { metric: None, reason: reason.to_owned() }]),
-    };
-    Compared { source: "PyTorch FSDP2".to_owned(), rows, skipped }
+    compare("PyTorch FSDP2", "pytorch_fsdp_trace.jsonl", number, row)
 }
 
-fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
+/// The predictions for one trace of another mode: fields `nodes` (above one: sharded inside a node,
+/// replicated across) and `gradient_accumulation`.
+pub fn read_modes(number: usize, row: &Value) -> Compared {
+    compare("PyTorch FSDP2 modes", "pytorch_fsdp_modes.jsonl", number, row)
+}
+
+fn compare(source: &str, file: &str, number: usize, row: &Value) -> Compared {
+    match predict(file, number, row) {
+        Ok(rows) => Compared { source: source.to_owned(), rows, skipped: Vec::new() },
+        Err(reason) => Compared::skipped(source, reason),
+    }
+}
+
+fn predict(file: &str, number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
     let text = |field: &str| row[field].as_str().ok_or("a field is missing");
     let precision = match text("param_dtype")? {
         "bf16" => "bf16-mixed",
@@ -29,18 +38,23 @@ fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
         "eager" => "eager",
         _ => return Err("unknown attention"),
     };
-    let mode = match row["reshard_after_forward"].as_bool() {
-        Some(true) => "full_shard",
-        Some(false) => "shard_grad_op",
-        None => return Err("a field is missing"),
+    let nodes = row["nodes"].as_u64().unwrap_or(1).max(1);
+    let world = row["world_size"].as_u64().ok_or("a field is missing")?;
+    let mode = match (row["reshard_after_forward"].as_bool(), nodes) {
+        (Some(true), 1) => "full_shard",
+        (Some(true), _) => "hybrid",
+        (Some(false), 1) => "shard_grad_op",
+        (Some(false), _) => return Err("no such mode"),
+        (None, _) => return Err("a field is missing"),
     };
     let scenario = json!({
         "model": {"preset": text("model")?, "layers": row["layers"]},
         // Memory is what is compared: any device that runs all precisions will do.
-        "hardware": {"device": "b300-288", "devices_per_node": row["world_size"]},
+        "hardware": {"device": "b300-288", "devices_per_node": world / nodes, "nodes": nodes},
         "workload": {
             "sequence": row["seq"], "micro_batch": row["micro_batch"], "precision": precision,
             "gradient_dtype": text("reduce_dtype")?, "attention": attention, "framework": "fsdp",
+            "gradient_accumulation": row["gradient_accumulation"].as_u64().unwrap_or(1),
         },
         "strategy": {
             "fsdp": mode,
@@ -62,9 +76,10 @@ fn predict(number: usize, row: &Value) -> Result<Vec<Row>, &'static str> {
         ("forward_backward_peak", "peak_fwd_bwd", phases.forward_backward_peak),
     ];
     rows.into_iter()
+        .filter(|(_, traced, _)| row["bytes"].get(traced).is_some())
         .map(|(metric, traced, predicted)| {
             let measured = row["bytes"][traced]["Total"].as_f64().ok_or("a field is missing")?;
-            let id = id("pytorch_fsdp_trace.jsonl", number, row);
+            let id = id(file, number, row);
             Ok(Row::new(id, metric, measured / gib, predicted))
         })
         .collect()
@@ -87,20 +102,33 @@ fn forward_peak(trace: &Trace) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every trace is met within a thousandth at all three points, without a constant that was
-    /// fitted to them.
+    /// Every trace is met within 0.03 % without a constant that was fitted to them where the ranks
+    /// divide the sizes and within 0.2 % where they do not; the peak of forward within 0.4 %, since
+    /// Hugging Face's models hold on to the embedding's output.
     #[test]
-    fn all_traces_are_met_within_a_thousandth() {
-        let file = include_str!("../../../validation/pytorch_fsdp_trace.jsonl");
-        let mut compared = 0;
-        for (number, line) in file.lines().enumerate() {
-            let row: Value = serde_json::from_str(line).expect("a line of the file");
-            for found in read(number, &row).rows {
-                let error = found.predicted / found.measured - 1.0;
-                assert!(error.abs() < 1e-3, "{found:?}: {error}");
-                compared += 1;
+    fn all_traces_are_met() {
+        let exact = include_str!("../../../validation/pytorch_fsdp_trace.jsonl");
+        let modes = include_str!("../../../validation/pytorch_fsdp_modes.jsonl");
+        let mut compared = [0, 0];
+        for (of_file, (file, is_modes)) in compared.iter_mut().zip([(exact, false), (modes, true)])
+        {
+            for (number, line) in file.lines().enumerate() {
+                let row: Value = serde_json::from_str(line).expect("a line of the file");
+                let read = if is_modes { read_modes(number, &row) } else { read(number, &row) };
+                for found in read.rows {
+                    let error = found.predicted / found.measured - 1.0;
+                    let shards = row["world_size"].as_u64().expect("a world size")
+                        / row["nodes"].as_u64().unwrap_or(1);
+                    let most = match (found.metric, shards.is_power_of_two()) {
+                        ("forward_peak", _) => 4e-3,
+                        (_, true) => 3e-4,
+                        (_, false) => 2e-3,
+                    };
+                    assert!(error.abs() < most, "{found:?}: {error}");
+                    *of_file += 1;
+                }
             }
         }
-        assert_eq!(compared, 30);
+        assert_eq!(compared, [30, 44]);
     }
 }
