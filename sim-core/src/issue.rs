@@ -47,6 +47,13 @@ pub enum IssueCode {
     TpAcrossNodes,
     FewMicroBatches,
     ZeroNotInFramework,
+    FsdpWithZero,
+    FsdpWithoutMode,
+    FsdpNotInFramework,
+    FsdpHybridDoesNotDivide,
+    FsdpWithoutReplicas,
+    FsdpHybridInOneNode,
+    FsdpWithPipeline,
     TpDoesNotDivide,
     SequenceAbovePositions,
     LinkOfOtherKind,
@@ -89,6 +96,13 @@ impl IssueCode {
         Self::TpAcrossNodes,
         Self::FewMicroBatches,
         Self::ZeroNotInFramework,
+        Self::FsdpWithZero,
+        Self::FsdpWithoutMode,
+        Self::FsdpNotInFramework,
+        Self::FsdpHybridDoesNotDivide,
+        Self::FsdpWithoutReplicas,
+        Self::FsdpHybridInOneNode,
+        Self::FsdpWithPipeline,
         Self::TpDoesNotDivide,
         Self::SequenceAbovePositions,
         Self::LinkOfOtherKind,
@@ -129,6 +143,13 @@ impl IssueCode {
             Self::TpAcrossNodes => "tp-across-nodes",
             Self::FewMicroBatches => "few-micro-batches",
             Self::ZeroNotInFramework => "zero-not-in-framework",
+            Self::FsdpWithZero => "fsdp-with-zero",
+            Self::FsdpWithoutMode => "fsdp-without-mode",
+            Self::FsdpNotInFramework => "fsdp-not-in-framework",
+            Self::FsdpHybridDoesNotDivide => "fsdp-hybrid-does-not-divide",
+            Self::FsdpWithoutReplicas => "fsdp-without-replicas",
+            Self::FsdpHybridInOneNode => "fsdp-hybrid-in-one-node",
+            Self::FsdpWithPipeline => "fsdp-with-pipeline",
             Self::TpDoesNotDivide => "tp-does-not-divide",
             Self::SequenceAbovePositions => "sequence-above-positions",
             Self::LinkOfOtherKind => "link-of-other-kind",
@@ -154,6 +175,9 @@ impl IssueCode {
             | Self::TpAcrossNodes
             | Self::FewMicroBatches
             | Self::ZeroNotInFramework
+            | Self::FsdpWithoutReplicas
+            | Self::FsdpHybridInOneNode
+            | Self::FsdpWithPipeline
             | Self::LinkOfOtherKind
             | Self::QloraNotInFramework
             | Self::StatesNotFactored

@@ -8,7 +8,7 @@ use crate::operators::{
 };
 use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
-    AttentionKernel, Framework, Optimizer, OptimizerImplementation, Recompute, Scenario,
+    AttentionKernel, Framework, FsdpMode, Optimizer, OptimizerImplementation, Recompute, Scenario,
     ScheduleName,
 };
 
@@ -39,8 +39,11 @@ pub struct Plan {
     pub stages: Vec<Stage>,
     pub schedule: ScheduleName,
     pub sequence_parallel: bool,
-    /// 0 to 3.
+    /// 0 to 3; 0 under FSDP.
     pub zero: u64,
+    pub fsdp: Option<FsdpMode>,
+    /// Ranks that sharded model states are split over: `dp`, or those within a node.
+    pub shards: u64,
     pub recompute: Recompute,
     pub sequence: u64,
     pub micro_batch: u64,
@@ -72,6 +75,18 @@ impl Plan {
         self.dp * self.tp * self.pp
     }
 
+    /// The ZeRO stage whose model states a rank keeps. FSDP2 keeps shards of everything between
+    /// steps, in all of its modes.
+    pub fn sharding_stage(&self) -> u64 {
+        if self.fsdp.is_some() { 3 } else { self.zero }
+    }
+
+    /// The format of the gradients that the optimizer reads. FSDP2 reduces them in
+    /// `gradient_dtype` and keeps their shards in the format of the weights' shards.
+    pub fn kept_gradients(&self) -> DType {
+        if self.fsdp.is_some() { self.recipe.stored } else { self.gradient_dtype }
+    }
+
     /// Tokens of a step over all replicas.
     pub fn tokens_per_step(&self) -> u64 {
         self.global_batch * self.sequence
@@ -94,7 +109,7 @@ impl Plan {
 
     /// True when the optimizer sees flat buffers instead of matrices.
     pub fn flattens_parameters(&self) -> bool {
-        self.recipe.has_master || self.zero >= 1
+        self.recipe.has_master || self.sharding_stage() >= 1
     }
 
     /// The parameters of a stage on one rank, before data-parallel sharding.

@@ -92,7 +92,9 @@ impl Precision {
 /// Which format each part of training has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// The weights of the model.
+    /// The weights as they are kept between steps.
+    pub stored: DType,
+    /// The weights that the modules compute with; what a sharded job gathers.
     pub weights: DType,
     /// The residual stream and the norms.
     pub stream: DType,
@@ -112,7 +114,7 @@ impl Recipe {
         let moments =
             if matches!(precision, Precision::Bf16Pure) { DType::Bf16 } else { DType::Fp32 };
         let has_master = precision.is_mixed();
-        Self { weights: compute, stream: compute, compute, has_master, moments }
+        Self { stored: compute, weights: compute, stream: compute, compute, has_master, moments }
     }
 
     /// fp32 weights whose copies PyTorch's autocast makes for each matrix product; the stream stays
@@ -122,7 +124,19 @@ impl Recipe {
         if !precision.is_mixed() {
             return recipe;
         }
-        Self { weights: DType::Fp32, stream: DType::Fp32, has_master: false, ..recipe }
+        let fp32 = DType::Fp32;
+        Self { stored: fp32, weights: fp32, stream: fp32, has_master: false, ..recipe }
+    }
+
+    /// fp32 shards that are gathered in the format of the products: the mixed-precision policy of
+    /// PyTorch's FSDP2 with `param_dtype` below fp32. The shards are what the optimizer updates, so
+    /// there is no other copy. The same as [`Recipe::with_master`] without mixed precision.
+    pub const fn gathered(precision: Precision) -> Self {
+        let recipe = Self::with_master(precision);
+        if !precision.is_mixed() {
+            return recipe;
+        }
+        Self { stored: DType::Fp32, has_master: false, ..recipe }
     }
 
     /// True when matrix products read copies in another format.
@@ -159,5 +173,16 @@ mod tests {
         );
         assert!(!recipe.has_master && recipe.casts());
         assert_eq!(Recipe::autocast(Precision::Bf16Pure), Precision::Bf16Pure.into());
+    }
+
+    #[test]
+    fn gathered_weights_are_fp32_shards_and_two_bytes_in_use() {
+        let recipe = Recipe::gathered(Precision::Bf16Mixed);
+        assert_eq!(
+            (recipe.stored, recipe.weights, recipe.stream),
+            (DType::Fp32, DType::Bf16, DType::Bf16)
+        );
+        assert!(!recipe.has_master && !recipe.casts());
+        assert_eq!(Recipe::gathered(Precision::Bf16Pure), Precision::Bf16Pure.into());
     }
 }

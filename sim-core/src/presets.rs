@@ -50,6 +50,15 @@ pub const ALL: &[Preset] = &[
             "strategy": {"tp": 8, "pp": 4, "sequence_parallel": true, "zero": 1}}"#,
     },
     Preset {
+        id: "8b-fsdp-8xh100",
+        json: r#"{"name": "Llama-3.1-8B, FSDP2 on 8×H100",
+            "model": "llama-3.1-8b",
+            "hardware": {"device": "h100-sxm5-80", "devices_per_node": 8},
+            "workload": {"sequence": 8192, "micro_batch": 1, "gradient_accumulation": 1,
+                         "framework": "fsdp", "compile": true},
+            "strategy": {"fsdp": "full_shard"}}"#,
+    },
+    Preset {
         id: "gpt3-pipeline",
         json: r#"{"name": "GPT-3 175B, TP 8 × PP 16",
             "model": "gpt3-175b",

@@ -82,6 +82,9 @@ pub fn derive(tape: &Tape, segments: &[Range<usize>], stops_early: bool) -> Prog
             derivation.recompute(segment.clone());
         }
         derivation.backward(index);
+        if let Some(segment) = segments.iter().find(|s| s.start == index && !s.is_empty()) {
+            derivation.release_inputs(segment);
+        }
     }
     derivation.free_retained();
     derivation.program
@@ -259,8 +262,12 @@ impl<'a> Derivation<'a> {
             let steps = forward_steps(operator, Phase::Recompute, effects);
             self.program.backward.extend(steps);
         }
+    }
+
+    /// A checkpoint lets go of its inputs when the backward of all its operators has run.
+    fn release_inputs(&mut self, segment: &Range<usize>) {
         let mut effects = Vec::new();
-        for id in self.external_inputs(&segment) {
+        for id in self.external_inputs(segment) {
             self.release(id, &mut effects);
         }
         if let Some(last) = self.program.backward.last_mut() {

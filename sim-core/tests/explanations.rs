@@ -13,8 +13,10 @@ fn simulations() -> Vec<Simulation> {
     for preset in presets::ALL {
         for zero in 1..=3 {
             let mut scenario = preset.scenario();
-            scenario.strategy.zero = zero;
-            scenarios.push(scenario);
+            if scenario.strategy.fsdp.is_none() {
+                scenario.strategy.zero = zero;
+                scenarios.push(scenario);
+            }
         }
     }
     scenarios.iter().map(|scenario| simulate(scenario).expect("a preset")).collect()

@@ -78,6 +78,42 @@ fn every_problem_names_its_field() {
             IssueCode::ZeroNotInFramework,
             "strategy.zero",
         ),
+        (
+            on("\"gpt2\"", "\"strategy\": {\"fsdp\": \"full_shard\", \"zero\": 3}"),
+            IssueCode::FsdpWithZero,
+            "strategy.zero",
+        ),
+        (
+            on(
+                "\"gpt2\"",
+                "\"workload\": {\"framework\": \"megatron\"}, \"strategy\": {\"fsdp\": \"hybrid\"}",
+            ),
+            IssueCode::FsdpNotInFramework,
+            "strategy.fsdp",
+        ),
+        (
+            on(
+                "\"gpt2\"",
+                "\"workload\": {\"framework\": \"fsdp\"}, \"strategy\": {\"fsdp\": null}",
+            ),
+            IssueCode::FsdpWithoutMode,
+            "strategy.fsdp",
+        ),
+        (
+            on("\"gpt2\"", "\"strategy\": {\"fsdp\": \"hybrid\"}"),
+            IssueCode::FsdpHybridInOneNode,
+            "strategy.fsdp",
+        ),
+        (
+            on("\"gpt2\"", "\"strategy\": {\"fsdp\": \"full_shard\", \"pp\": 2}"),
+            IssueCode::FsdpWithPipeline,
+            "strategy.fsdp",
+        ),
+        (
+            on("\"gpt2\"", "\"strategy\": {\"fsdp\": \"full_shard\", \"pp\": 8}"),
+            IssueCode::FsdpWithoutReplicas,
+            "strategy.fsdp",
+        ),
     ];
     for (text, code, field) in table {
         let found = codes(&text);

@@ -15,6 +15,11 @@ fn with(scenario: &Scenario, field: &str, value: impl Into<serde_json::Value>) -
     scenario.edited(&Edit::new(field, value)).expect("a valid edit")
 }
 
+/// ZeRO stages that a preset can have: FSDP has none.
+fn stages(preset: &sim_core::presets::Preset) -> std::ops::RangeInclusive<u64> {
+    if preset.scenario().strategy.fsdp.is_some() { 0..=0 } else { 0..=3 }
+}
+
 fn states(report: &Report) -> u64 {
     report.memory.as_ref().expect("a computed scenario").per_rank[0].model_state_bytes.total()
 }
@@ -34,7 +39,7 @@ fn zero_stages_of_llama_2_7b_on_eight_gpus() {
 #[test]
 fn the_trace_holds_the_model_states_at_the_optimizer_step() {
     for preset in sim_core::presets::ALL {
-        for zero in 0..=3 {
+        for zero in stages(preset) {
             for dtype in ["bf16", "fp32"] {
                 let mut scenario = with(&preset.scenario(), "strategy.zero", zero);
                 if preset.id != "bert-large" {
@@ -61,7 +66,7 @@ fn the_trace_holds_the_model_states_at_the_optimizer_step() {
 #[test]
 fn a_step_ends_with_permanent_memory_only() {
     for preset in sim_core::presets::ALL {
-        for zero in 0..=3 {
+        for zero in stages(preset) {
             for recompute in ["none", "selective", "full"] {
                 let scenario = with(&preset.scenario(), "strategy.zero", zero);
                 let scenario = with(&scenario, "strategy.recompute", recompute);
@@ -98,4 +103,23 @@ fn tapes_hold_the_parameters_of_the_model() {
             assert_eq!(checked.plan.all_parameters().trained(), entry.shape.total_params());
         }
     }
+}
+
+/// FSDP2 keeps fp32 shards of weights, gradients and both moments: 16Ψ/N in every mode, over the
+/// replicas of a node under `hybrid`; 8Ψ/N in pure bfloat16.
+#[test]
+fn fsdp_keeps_shards_of_everything() {
+    let psi = 8_030_261_248_u64;
+    let job = |mode: &str, nodes: u64, precision: &str| {
+        let text = format!(
+            r#"{{"model": "llama-3.1-8b",
+            "hardware": {{"device": "h100-sxm5-80", "devices_per_node": 8, "nodes": {nodes}}},
+            "workload": {{"precision": "{precision}"}}, "strategy": {{"fsdp": "{mode}"}}}}"#
+        );
+        states(&report(&Scenario::from_json(&text).expect("a scenario")))
+    };
+    assert_eq!(job("full_shard", 2, "bf16-mixed"), psi);
+    assert_eq!(job("shard_grad_op", 2, "bf16-mixed"), psi);
+    assert_eq!(job("hybrid", 2, "bf16-mixed"), 2 * psi);
+    assert_eq!(job("full_shard", 2, "bf16-pure"), psi / 2);
 }

@@ -99,6 +99,46 @@ fn zero_moves_two_or_three_times_the_parameters() {
     }
 }
 
+/// FSDP2 gathers every parameter for forward and again for backward and reduces its gradient once:
+/// 3Ψ; 2Ψ when parameters stay gathered in between. `hybrid` adds an all-reduce of the shards over
+/// the network.
+#[test]
+fn fsdp_moves_two_or_three_times_the_parameters() {
+    let job = |mode: &str, nodes: u64| {
+        run(&format!(
+            r#"{{"model": "llama-2-7b",
+            "hardware": {{"device": "a100-sxm4-80", "devices_per_node": 8, "nodes": {nodes}}},
+            "workload": {{"sequence": 512, "gradient_dtype": "bf16"}},
+            "strategy": {{"fsdp": "{mode}"}}}}"#
+        ))
+    };
+    let psi = 2.0 * 6_738_415_616.0;
+    for (mode, gathers) in [("full_shard", 2.0), ("shard_grad_op", 1.0), ("hybrid", 2.0)] {
+        let simulation = job(mode, 2);
+        assert_eq!(data_bytes(&simulation.trace, Phase::AllGather), gathers * psi, "{mode}");
+        assert_eq!(data_bytes(&simulation.trace, Phase::ReduceScatter), psi, "{mode}");
+        let lanes = simulation.trace.lanes();
+        let between = lanes.iter().position(|lane| lane.kind == LaneKind::Replicas);
+        let sent: f64 = between.map_or(0.0, |lane| {
+            let spans = simulation.trace.spans(lane, f64::NEG_INFINITY, f64::INFINITY);
+            spans.map(|span| span.operation.bytes).sum()
+        });
+        assert_eq!(sent, if mode == "hybrid" { psi / 8.0 } else { 0.0 }, "{mode}");
+    }
+}
+
+/// The host issues gathers ahead of their use: most of their time is hidden behind layers.
+#[test]
+fn fsdp_gathers_overlap_with_compute() {
+    let simulation = simulate(&preset("8b-fsdp-8xh100")).expect("computed");
+    let trace = &simulation.trace;
+    let lane = trace.lanes().iter().position(|lane| lane.kind == LaneKind::DataParallel);
+    let spans = trace.spans(lane.expect("replicas"), f64::NEG_INFINITY, f64::INFINITY);
+    let communication: f64 = spans.map(|span| span.end - span.start).sum();
+    let exposed = simulation.report.time.expect("computed").exposed_comm_s;
+    assert!(exposed < 0.3 * communication, "{exposed} of {communication}");
+}
+
 /// Under ZeRO-3 at most two layers are gathered: one computes, one is on its way.
 #[test]
 fn two_layers_are_gathered_at_a_time() {

@@ -20,19 +20,31 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         prop::sample::select(vec!["fp32", "bf16-mixed", "bf16-pure", "fp16-mixed"]),
         prop::sample::select(vec!["adamw", "adamw-8bit", "lion", "sgd", "sgd-momentum"]),
     );
-    let numbers = (1_u64..4, 0_u64..4, 1_u64..4, prop::sample::select(vec![64_u64, 128, 256]));
+    let mode = prop::sample::select(vec![
+        None,
+        None,
+        Some("full_shard"),
+        Some("shard_grad_op"),
+        Some("hybrid"),
+    ]);
+    let numbers =
+        (1_u64..4, 0_u64..4, 1_u64..4, prop::sample::select(vec![64_u64, 128, 256]), mode);
     (model, layout, names, numbers, any::<bool>(), any::<bool>()).prop_map(
-        |(model, (tp, pp), names, (dp, zero, accumulation, sequence), dropout, sp)| {
+        |(model, (tp, pp), names, (dp, zero, accumulation, sequence, mode), dropout, sp)| {
             let (recompute, attention, framework, schedule, precision, optimizer) = names;
+            // Hybrid sharding needs several nodes to differ.
+            let nodes = if mode == Some("hybrid") { dp } else { 1 };
+            let (framework, zero) = if mode.is_some() { ("fsdp", 0) } else { (framework, zero) };
+            let fsdp = mode.map_or_else(|| "null".to_owned(), |mode| format!("\"{mode}\""));
             let text = format!(
                 r#"{{"model": {{"preset": "{model}", "layers": 4}},
-                "hardware": {{"device": "a100-sxm4-80", "devices_per_node": {}}},
+                "hardware": {{"device": "a100-sxm4-80", "devices_per_node": {}, "nodes": {nodes}}},
                 "workload": {{"sequence": {sequence}, "gradient_accumulation": {accumulation},
                     "attention": "{attention}", "dropout": {dropout}, "precision": "{precision}",
                     "framework": "{framework}", "optimizer": "{optimizer}"}},
-                "strategy": {{"tp": {tp}, "pp": {pp}, "zero": {zero}, "recompute": "{recompute}",
+                "strategy": {{"tp": {tp}, "pp": {pp}, "zero": {zero}, "fsdp": {fsdp}, "recompute": "{recompute}",
                     "schedule": "{schedule}", "sequence_parallel": {}}}}}"#,
-                dp * tp * pp,
+                dp * tp * pp / nodes,
                 sp && tp > 1,
             );
             Scenario::from_json(&text).expect("a readable scenario")
@@ -136,6 +148,24 @@ proptest! {
             left.push(memory.per_rank[0].phases.after_forward);
         }
         prop_assert!(left[1] <= left[0] && left[2] <= left[1], "{left:?}");
+    }
+
+    #[test]
+    fn more_fsdp_shards_never_need_more_memory(scenario in scenarios()) {
+        let mut scenario = scenario;
+        scenario.workload.framework = sim_core::scenario::Framework::Fsdp;
+        scenario.strategy.zero = 0;
+        scenario.strategy.fsdp.get_or_insert_default();
+        scenario.hardware.nodes = 1;
+        let mut last = f64::INFINITY;
+        // One shard needs no buffers to gather from; from two on there are more shards of the same.
+        for shards in [2, 4, 8, 16] {
+            scenario.hardware.devices_per_node = shards * scenario.strategy.tp * scenario.strategy.pp;
+            let Ok(simulation) = simulate(&scenario) else { return Ok(()) };
+            let now = peak(&simulation);
+            prop_assert!(now <= last, "{now} with {shards}, {last} before");
+            last = now;
+        }
     }
 
     #[test]

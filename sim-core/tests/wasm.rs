@@ -12,6 +12,7 @@ const GOLDEN: &[(&str, &str)] = &[
     ("7b-on-24gb", include_str!("golden/7b-on-24gb.json")),
     ("13b-on-4xa100-40", include_str!("golden/13b-on-4xa100-40.json")),
     ("70b-on-64xh100", include_str!("golden/70b-on-64xh100.json")),
+    ("8b-fsdp-8xh100", include_str!("golden/8b-fsdp-8xh100.json")),
     ("gpt3-pipeline", include_str!("golden/gpt3-pipeline.json")),
     ("bert-large", include_str!("golden/bert-large.json")),
 ];

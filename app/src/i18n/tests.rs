@@ -78,7 +78,8 @@ fn scenarios() -> Vec<Scenario> {
         });
         let base = Scenario::from_value(base).expect("the scenario is whole");
         let adapters = serde_json::json!({ "lora": { "dropout": 0.1 } });
-        let options: [&[(&str, Value)]; 15] = [
+        let fsdp = ("workload.framework", Value::from("fsdp"));
+        let options: [&[(&str, Value)]; 17] = [
             &[],
             &[("strategy.zero", 1.into())],
             &[("strategy.zero", 2.into()), ("workload.optimizer_implementation", "foreach".into())],
@@ -101,6 +102,14 @@ fn scenarios() -> Vec<Scenario> {
                 ("workload.precision", "bf16-pure".into()),
                 ("workload.framework", "pytorch".into()),
                 ("workload.compile", true.into()),
+            ],
+            &[fsdp.clone(), ("strategy.fsdp", "full_shard".into())],
+            &[
+                fsdp,
+                ("strategy.fsdp", "hybrid".into()),
+                ("hardware.devices_per_node", 4.into()),
+                ("hardware.nodes", 2.into()),
+                ("workload.gradient_dtype", "bf16".into()),
             ],
             &[
                 ("workload.precision", "fp16-mixed".into()),

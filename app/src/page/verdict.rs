@@ -5,7 +5,7 @@ use super::issues::keep_keyboard;
 use crate::i18n::{fill, text};
 use crate::state::edit_words::edits_words;
 use crate::state::fix_finder::{self, Fixes};
-use crate::state::values::{pair, percent, setting};
+use crate::state::values::{pair, percent, setting, sharding};
 use crate::state::verdict::{Verdict, first_question, verdict, weakest_basis};
 use crate::state::{Store, use_store};
 use leptos::prelude::*;
@@ -188,7 +188,7 @@ fn setup(locale: Locale, plan: &Plan) -> Vec<(&'static str, String)> {
         ("model", plan.model_name.clone()),
         ("count", plan.devices().to_string()),
         ("device", plan.device.name.to_owned()),
-        ("zero", plan.zero.to_string()),
+        ("sharding", sharding(locale, &plan.scenario.strategy)),
         ("dp", plan.dp.to_string()),
         ("tp", plan.tp.to_string()),
         ("pp", plan.pp.to_string()),

@@ -3,8 +3,8 @@
 //! The page and the tests go over this list; a control is added by listing it.
 
 use sim_core::scenario::{
-    AttentionKernel, Finetune, Framework, ModelChoice, Optimizer, OptimizerImplementation,
-    Recompute, Scenario,
+    AttentionKernel, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
+    OptimizerImplementation, Recompute, Scenario,
 };
 
 /// The five sections of the left column.
@@ -176,11 +176,26 @@ pub const CONTROLS: &[Control] = &[
         Kind::Choice(&[
             Some(Framework::DeepSpeed.name()),
             Some(Framework::Pytorch.name()),
+            Some(Framework::Fsdp.name()),
             Some(Framework::Megatron.name()),
         ]),
     ),
     expert(Section::Job, "workload.compile", Kind::Toggle),
     basic(Section::Strategy, "strategy.zero", Kind::Stages(&[0, 1, 2, 3])),
+    when(
+        basic(
+            Section::Strategy,
+            "strategy.fsdp",
+            Kind::Choice(&[
+                Some(FsdpMode::FullShard.name()),
+                Some(FsdpMode::ShardGradOp.name()),
+                Some(FsdpMode::Hybrid.name()),
+            ]),
+        ),
+        |scenario| {
+            scenario.strategy.fsdp.is_some() || scenario.workload.framework == Framework::Fsdp
+        },
+    ),
     basic(Section::Strategy, "strategy.tp", Kind::Number(POWERS_TO_64)),
     when(basic(Section::Strategy, "strategy.sequence_parallel", Kind::Toggle), |scenario| {
         scenario.strategy.tp > 1 || scenario.strategy.sequence_parallel

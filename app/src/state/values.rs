@@ -1,11 +1,12 @@
 //! How the values of explanations and settings read.
 
-use crate::i18n::{find, text};
+use crate::i18n::{fill, find, text};
 use serde_json::Value as Json;
 use sim_core::explain::Value;
 use sim_core::hardware;
 use sim_core::model;
 use sim_core::quantity::{Bytes, Locale, Unit, format_bytes, format_count, format_secs};
+use sim_core::scenario::StrategyChoice;
 
 /// A value with its unit: `9.41 GiB`, `43.1 %`.
 pub fn in_words(value: Value, unit: Unit) -> String {
@@ -101,6 +102,14 @@ pub fn setting(locale: Locale, field: &str, value: &Json) -> String {
 pub fn choice_name(value: &Json) -> &str {
     let key = || Some(value.as_object()?.keys().next()?.as_str());
     value.as_str().or_else(key).unwrap_or_default()
+}
+
+/// How model states are sharded: `ZeRO-3`, or the mode of FSDP.
+pub fn sharding(locale: Locale, strategy: &StrategyChoice) -> String {
+    match strategy.fsdp {
+        Some(mode) => setting(locale, "strategy.fsdp", &Json::from(mode.name())),
+        None => fill(text(locale, "edit.strategy.zero"), &[("value", strategy.zero)]),
+    }
 }
 
 /// The name of an id that a field takes from a catalogue.

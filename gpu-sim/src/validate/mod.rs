@@ -6,6 +6,7 @@ mod fields;
 mod infer;
 mod job;
 mod playbook;
+mod pytorch_fsdp_trace;
 mod pytorch_trace;
 mod summary;
 mod training;
@@ -100,9 +101,11 @@ impl Compared {
 /// A file that is understood, and how a line of it becomes predictions.
 type Reader = (&'static str, fn(usize, &Value) -> Compared);
 
-const READERS: [Reader; 6] = [
+const READERS: [Reader; 8] = [
     ("pytorch_trace.jsonl", pytorch_trace::read),
     ("pytorch_trace_own.jsonl", pytorch_trace::read_own),
+    ("pytorch_fsdp_trace.jsonl", pytorch_fsdp_trace::read),
+    ("pytorch_fsdp_modes.jsonl", pytorch_fsdp_trace::read_modes),
     ("train.jsonl", training::read),
     ("playbook_sweep.jsonl", playbook::read),
     ("infer.jsonl", infer::read),

@@ -40,7 +40,7 @@ pub fn resolve(
         );
         return None;
     }
-    let weights = workload.recipe().weights;
+    let weights = scenario.recipe().weights;
     Some(Some(Adapters { rank, targets, dropout: dropout > 0.0, weights, base: base? }))
 }
 

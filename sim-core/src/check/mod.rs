@@ -4,6 +4,7 @@
 
 mod batch;
 mod finetune;
+mod fsdp;
 mod hardware;
 mod model;
 mod numbers;
@@ -76,8 +77,10 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         model.as_ref().and_then(|model| finetune::resolve(scenario, &model.shape, &mut issues));
     let degrees = strategy::degrees(scenario, &mut issues);
     let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
-    let (Some(model), Some(machine), Some(adapters), Some(degrees), Some(batch)) =
-        (model, machine, adapters, degrees, batch)
+    fsdp::check(scenario, &mut issues);
+    let shards = degrees.and_then(|degrees| fsdp::shards(scenario, degrees, &mut issues));
+    let (Some(model), Some(machine), Some(adapters), Some(degrees), Some(batch), Some(shards)) =
+        (model, machine, adapters, degrees, batch, shards)
     else {
         return Err(sorted(issues));
     };
@@ -86,8 +89,8 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     }
 
     let workload = &scenario.workload;
-    let recipe = workload.recipe();
-    let gradient_dtype = workload.gradient_dtype.unwrap_or(recipe.weights);
+    let recipe = scenario.recipe();
+    let gradient_dtype = workload.gradient_dtype.unwrap_or(recipe.stored);
     let mut resolved = scenario.clone();
     resolved.strategy.dp = Some(degrees.dp);
     resolved.workload.global_batch = Some(batch.global);
@@ -108,6 +111,8 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         schedule: scenario.strategy.schedule,
         sequence_parallel: scenario.strategy.sequence_parallel && degrees.tp > 1,
         zero: scenario.strategy.zero,
+        fsdp: scenario.strategy.fsdp,
+        shards,
         recompute: scenario.strategy.recompute,
         sequence: workload.sequence,
         micro_batch: workload.micro_batch,
@@ -115,7 +120,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         global_batch: batch.global,
         precision: workload.precision,
         recipe,
-        model_recipe: workload.model_recipe(),
+        model_recipe: scenario.model_recipe(),
         adapters,
         gradient_dtype,
         optimizer: workload.optimizer,
@@ -127,6 +132,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         backend: Backend::default(),
     };
     strategy::advise(&plan, &mut issues);
+    fsdp::advise(&plan, &mut issues);
     if has_errors(&issues) {
         return Err(sorted(issues));
     }

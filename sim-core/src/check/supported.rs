@@ -52,11 +52,14 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
         // Whole matrices would have to be gathered for the step.
         refuse("strategy.zero", "muon", json!(0));
     }
-    if matches!(workload.framework, Framework::Fsdp | Framework::Nanotron) {
+    if workload.optimizer == Optimizer::Muon && strategy.fsdp.is_some() {
+        refuse("strategy.fsdp", "muon", serde_json::Value::Null);
+    }
+    if workload.framework == Framework::Nanotron {
         refuse("workload.framework", workload.framework.name(), json!("pytorch"));
     }
     let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
-    if gradients != DType::Fp32 && gradients != workload.recipe().weights {
+    if gradients != DType::Fp32 && gradients != scenario.recipe().weights {
         refuse("workload.gradient_dtype", gradients.name(), serde_json::Value::Null);
     }
     for (field, value) in [
@@ -72,9 +75,6 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     }
     if scenario.quantization.weights != "none" {
         refuse("quantization.weights", &scenario.quantization.weights, json!("none"));
-    }
-    if let Some(mode) = strategy.fsdp {
-        refuse("strategy.fsdp", mode.name(), serde_json::Value::Null);
     }
     if !matches!(strategy.schedule, ScheduleName::Gpipe | ScheduleName::OneForwardOneBackward) {
         refuse("strategy.schedule", strategy.schedule.name(), json!("1f1b"));

@@ -38,13 +38,15 @@ pub struct CostModel {
     bandwidth: BytesPerSec,
     tensor: Group,
     data: Group,
+    /// Ranks with the same shard under FSDP's hybrid mode.
+    replicas: Group,
     pipeline: Vec<Group>,
     embedding: Group,
     states: StateBytes,
     step: OptimizerStep,
     device: Device,
-    dp: u64,
-    zero: u64,
+    shards: u64,
+    sharding_stage: u64,
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
@@ -65,7 +67,7 @@ impl CostModel {
     pub fn new(plan: &Plan) -> Self {
         let topology = &plan.topology;
         let stride = plan.tp * plan.dp;
-        let states = StateBytes::new(plan.recipe, plan.gradient_dtype, plan.optimizer);
+        let states = StateBytes::new(plan.recipe, plan.kept_gradients(), plan.optimizer);
         let flat = plan.flattens_parameters();
         let states =
             StateBytes { optimizer: OptimizerStates { flat, ..states.optimizer }, ..states };
@@ -75,7 +77,8 @@ impl CostModel {
                 .expect("a checked plan has a precision that its device can run"),
             bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
             tensor: topology.group(plan.tp, 1),
-            data: topology.group(plan.dp, plan.tp),
+            data: topology.group(plan.shards, plan.tp),
+            replicas: topology.group(plan.dp / plan.shards, plan.tp * plan.shards),
             pipeline: (1..plan.pp)
                 .map(|stage| topology.neighbour((stage - 1) * stride, stage * stride))
                 .collect(),
@@ -83,8 +86,8 @@ impl CostModel {
             states,
             step: OptimizerStep::new(plan, states),
             device: plan.device,
-            dp: plan.dp,
-            zero: plan.zero,
+            shards: plan.shards,
+            sharding_stage: plan.sharding_stage(),
         }
     }
 
@@ -108,6 +111,11 @@ impl CostModel {
         self.data.collective(collective)
     }
 
+    /// A collective between the ranks that hold the same shard.
+    pub fn replica_collective(&self, collective: Collective) -> Cost {
+        self.replicas.collective(collective)
+    }
+
     /// A message over the boundary between pipeline stages `boundary` and `boundary + 1`.
     pub fn pipeline_send(&self, boundary: usize, bytes: u64) -> Cost {
         self.pipeline[boundary].send(bytes)
@@ -128,6 +136,11 @@ impl CostModel {
         self.data.link
     }
 
+    /// Name of the link between the ranks that hold the same shard.
+    pub fn replica_link(&self) -> &'static str {
+        self.replicas.link
+    }
+
     /// Name of the link over the boundary between pipeline stages `boundary` and `boundary + 1`.
     pub fn pipeline_link(&self, boundary: usize) -> &'static str {
         self.pipeline[boundary].link
@@ -140,17 +153,17 @@ impl CostModel {
 
     /// What a rank with `parameters` keeps of the model states.
     pub fn model_states(&self, parameters: &Parameters) -> ModelStateBytes {
-        held_states(self.states, parameters, self.dp, self.zero)
+        held_states(self.states, parameters, self.shards, self.sharding_stage)
     }
 
     /// The frozen part of the weights, in bytes.
     pub fn frozen_bytes(&self, parameters: &Parameters) -> u64 {
-        parameters.frozen_bytes.div_ceil(if self.zero >= 3 { self.dp } else { 1 })
+        parameters.frozen_bytes.div_ceil(if self.sharding_stage >= 3 { self.shards } else { 1 })
     }
 
     /// The master copy's part of the optimizer states, in bytes.
     pub fn master_bytes(&self, parameters: &Parameters) -> u64 {
-        let shards = if self.zero >= 1 { self.dp } else { 1 };
+        let shards = if self.sharding_stage >= 1 { self.shards } else { 1 };
         parameters.trained().div_ceil(shards) * self.states.optimizer.master
     }
 
@@ -177,7 +190,7 @@ impl CostModel {
     pub fn assumptions(&self) -> Vec<Assumption> {
         let mut list =
             compute::assumptions(self.peak, self.bandwidth, &self.efficiency, &self.device);
-        for group in [&self.tensor, &self.data].into_iter().chain(&self.pipeline) {
+        for group in [&self.tensor, &self.data, &self.replicas].into_iter().chain(&self.pipeline) {
             list.extend(group.assumptions());
         }
         list

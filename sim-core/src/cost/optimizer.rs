@@ -40,7 +40,7 @@ impl OptimizerStep {
             optimizer: plan.optimizer,
             implementation: plan.optimizer_implementation,
             states,
-            shards: if plan.zero >= 1 { plan.dp } else { 1 },
+            shards: if plan.sharding_stage() >= 1 { plan.shards } else { 1 },
             casts_gradients: plan.recipe.has_master && plan.gradient_dtype.bytes() < 4,
             group: (plan.framework == Framework::DeepSpeed && plan.zero >= 3)
                 .then_some(DEEPSPEED_SUB_GROUP),

@@ -15,6 +15,10 @@ pub struct Occupancy {
     pub bubble_fraction: f64,
 }
 
+/// Computation, and communication within a rank's groups.
+const GROUPS: [LaneKind; 4] =
+    [LaneKind::Compute, LaneKind::TensorParallel, LaneKind::DataParallel, LaneKind::Replicas];
+
 /// Measures a trace.
 pub fn measure(trace: &Trace) -> Occupancy {
     let (mut compute_s, mut exposed_comm_s) = (0.0, 0.0);
@@ -22,8 +26,7 @@ pub fn measure(trace: &Trace) -> Occupancy {
     let duration = trace.duration();
     for class in 0..trace.classes().len() {
         let compute = busy(trace, class, &[LaneKind::Compute]);
-        let groups = [LaneKind::TensorParallel, LaneKind::DataParallel];
-        let all = busy(trace, class, &[LaneKind::Compute, groups[0], groups[1]]);
+        let all = busy(trace, class, &GROUPS);
         if class == 0 {
             compute_s = compute;
             exposed_comm_s = all - compute;

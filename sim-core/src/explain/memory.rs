@@ -73,7 +73,7 @@ fn model_state(
         Category::Gradients => vec![number("s_g", "gradient-bytes", bytes.gradients)],
         _ => {
             let moments = held.optimizer - cost.master_bytes(parameters);
-            let shards = if plan.zero >= 1 { plan.dp } else { 1 };
+            let shards = if plan.sharding_stage() >= 1 { plan.shards } else { 1 };
             let shard = parameters.trained().div_ceil(shards).max(1);
             let moments = moments as f64 / shard as f64;
             vec![
@@ -89,9 +89,10 @@ fn model_state(
         symbols.push(symbol("s_0", "frozen-bytes", Value::Number(each)));
         symbols.push(count("Ψ_0", "frozen-parameters", parameters.frozen));
     }
-    let is_sharded = plan.zero >= sharded_from && plan.dp > 1;
+    let is_sharded = plan.sharding_stage() >= sharded_from && plan.shards > 1;
     if is_sharded {
-        symbols.push(count("N_dp", "replicas", plan.dp));
+        let name = if plan.shards < plan.dp { "replicas-in-node" } else { "replicas" };
+        symbols.push(count("N_dp", name, plan.shards));
     }
     let formula = if is_sharded { sharded } else { replicated };
     Explanation::new(formula, symbols, Value::Bytes(total as f64), Value::Bytes(shown))

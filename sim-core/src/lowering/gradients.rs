@@ -48,7 +48,7 @@ impl GradientPolicy {
     /// The policy of a plan for a rank with `parameters` parameters.
     pub fn new(plan: &Plan, parameters: u64) -> Self {
         let weights = plan.recipe.weights.bytes();
-        let kept = plan.gradient_dtype.bytes();
+        let kept = plan.kept_gradients().bytes();
         let sharded = plan.zero >= 2;
         let replicated = plan.dp > 1;
         let mut policy = Self {
@@ -64,6 +64,11 @@ impl GradientPolicy {
             wire: if sharded { weights } else { kept },
             takes_turns: false,
         };
+        if plan.fsdp.is_some() {
+            // Groups of parameters take the place of buckets: see `fsdp`.
+            policy.wire = plan.gradient_dtype.bytes();
+            return policy;
+        }
         match plan.framework {
             Framework::Megatron | Framework::Nanotron => {
                 policy.preallocated = !sharded;
@@ -93,6 +98,9 @@ impl GradientPolicy {
 /// The buffers behind a plan's gradients: `overlap_comm` is taken as on, as DeepSpeed's tutorials
 /// set it for ZeRO-1 and 2 (its own default there is off).
 pub fn assumptions(plan: &Plan) -> Vec<Assumption> {
+    if plan.fsdp.is_some() {
+        return Vec::new();
+    }
     let policy = GradientPolicy::new(plan, 0);
     let of = plan.framework.name();
     let mut list = vec![Assumption {

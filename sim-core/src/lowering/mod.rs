@@ -1,7 +1,9 @@
 //! A plan becomes a trace: every operator, collective and optimizer step as tasks with memory.
 
 mod builder;
+mod collectives;
 mod compiled;
+mod fsdp;
 mod gradients;
 mod reduction;
 mod stage;

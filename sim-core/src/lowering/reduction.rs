@@ -12,6 +12,7 @@ use crate::trace::{Category, Phase, TaskInfo};
 impl StageEmitter<'_> {
     pub(super) fn reduces(&self, micro_batch: u32) -> bool {
         self.plan.dp > 1
+            && self.fsdp.is_none()
             && (self.policy.every_micro_batch
                 || u64::from(micro_batch) + 1 == self.plan.micro_batches)
     }
@@ -21,28 +22,39 @@ impl StageEmitter<'_> {
         let policy = self.policy;
         let made = signed((step.parameters + step.shared_parameters) * step.gradient_size);
         let pool = self.pool;
-        let mut temporary = |category, name, bytes: i64| {
+        let temporary = |builder: &mut TraceBuilder, category, name, bytes: i64| {
             builder.change(pool, Moment::Start, category, name, bytes);
             builder.change(pool, Moment::End, category, name, -bytes);
         };
-        if policy.sharded {
+        if let Some(fsdp) = &mut self.fsdp {
+            let fresh = step.parameters * step.gradient_size;
+            fsdp.add_gradients(fresh);
+            // What a second use of a parameter makes is added to the first; under a tracer the sum
+            // is a third tensor.
+            let second = signed(step.shared_parameters * step.gradient_size)
+                * if self.plan.backend == Backend::Traced { 2 } else { 1 };
+            let (category, name) = (Category::Gradients, "unreduced-gradients");
+            builder.change(pool, Moment::Start, category, name, signed(fresh) + second);
+            builder.change(pool, Moment::End, category, name, -second);
+        } else if policy.sharded {
             // Copied into the bucket, or into the shard's buffer when there is one replica. That
             // of a tied table waits for its second part.
             let name = "unreduced-gradients";
             let waiting = step.parameters.saturating_sub(step.reduced_parameters) * policy.weights;
             let joined = step.shared_parameters * policy.weights;
-            temporary(Category::Gradients, name, made);
+            temporary(builder, Category::Gradients, name, made);
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
         } else if policy.preallocated {
             // Kernels add to the buffer.
         } else if self.gradients_exist || step.shared_parameters > 0 {
-            let name = "micro-batch-gradients";
+            let (category, name) = (Category::Gradients, "micro-batch-gradients");
             let shared = signed(step.shared_parameters * step.gradient_size);
             // Before there are gradients to add to, only a tied table's has a partner.
-            temporary(Category::Gradients, name, if self.gradients_exist { made } else { shared });
+            let second = if self.gradients_exist { made } else { shared };
+            temporary(builder, category, name, second);
             if self.plan.backend == Backend::Traced {
-                temporary(Category::Gradients, name, shared);
+                temporary(builder, category, name, shared);
             }
             if !self.gradients_exist {
                 let kept = signed(step.parameters * policy.kept);

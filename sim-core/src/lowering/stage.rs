@@ -1,11 +1,12 @@
 //! One pipeline stage: its lanes, its memory, and the tasks of its forwards and backwards.
 
-use super::builder::{ClassSeed, Special, TraceBuilder};
+use super::builder::{ClassSeed, TraceBuilder};
 use super::compiled::{CompiledStep, Unit};
+use super::fsdp::Fsdp;
 use super::gradients::GradientPolicy;
 use crate::cost::CostModel;
 use crate::engine::{Moment, PoolId, ResourceId, TaskId};
-use crate::operators::{Collective, CollectiveKind, Parameters};
+use crate::operators::Parameters;
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, LaneKind, TaskInfo};
@@ -25,6 +26,8 @@ pub struct Lanes {
     pub compute: ResourceId,
     pub tensor: Option<ResourceId>,
     pub data: Option<ResourceId>,
+    /// Between ranks with the same shard.
+    pub replicas: Option<ResourceId>,
     /// Activations to the next stage.
     pub to_next: Option<ResourceId>,
     /// Gradients to the stage before.
@@ -32,15 +35,18 @@ pub struct Lanes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     Forward,
     Backward,
 }
 
 /// What ends with the last step of a unit.
-struct Ending {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ending {
     /// Bytes of gathered parameters that are freed.
-    gathered: u64,
+    pub gathered: u64,
+    /// Bytes of all-gather outputs that are freed.
+    pub buffers: u64,
     /// The micro-batch's whole backward ends too.
     of_backward: bool,
 }
@@ -58,6 +64,7 @@ pub struct StageEmitter<'a> {
     pub pool: PoolId,
     pub stage: u64,
     pub(super) gathers: bool,
+    pub(super) fsdp: Option<Fsdp>,
     /// The last compute task of the newest unit and of the one before.
     pub(super) unit_ends: [Option<TaskId>; 2],
     /// The newest task on the compute lane.
@@ -103,8 +110,10 @@ impl<'a> StageEmitter<'a> {
             tensor: (plan.tp > 1).then(|| {
                 builder.add_lane(class, LaneKind::TensorParallel, Some(cost.tensor_link()))
             }),
-            data: (plan.dp > 1)
+            data: (plan.shards > 1)
                 .then(|| builder.add_lane(class, LaneKind::DataParallel, Some(cost.data_link()))),
+            replicas: (plan.shards < plan.dp)
+                .then(|| builder.add_lane(class, LaneKind::Replicas, Some(cost.replica_link()))),
             to_next: (stage + 1 < plan.pp).then(|| {
                 let link = cost.pipeline_link(class);
                 builder.add_lane(class, LaneKind::PipelineForward, Some(link))
@@ -118,6 +127,7 @@ impl<'a> StageEmitter<'a> {
             plan,
             cost,
             units,
+            fsdp: Fsdp::new(plan, units, &order),
             order,
             policy: GradientPolicy::new(plan, parameters.trained()),
             parameters,
@@ -155,7 +165,7 @@ impl<'a> StageEmitter<'a> {
     }
 
     pub(super) fn shard(&self, parameters: u64) -> u64 {
-        parameters.div_ceil(self.plan.dp)
+        parameters.div_ceil(self.plan.shards)
     }
 
     /// What exists before the step begins.
@@ -199,23 +209,6 @@ impl<'a> StageEmitter<'a> {
         task
     }
 
-    /// Adds a collective of the tensor-parallel group between two compute tasks.
-    fn tensor_collective(
-        &mut self,
-        builder: &mut TraceBuilder,
-        step: &CompiledStep,
-        at: (u32, u32),
-    ) -> TaskId {
-        let lane = self.lanes.tensor.expect("tensor collectives need tensor parallelism");
-        let task = builder.task(lane, step.operation, step.duration, at.0, at.1);
-        // A pending wait for gathered parameters stays with the kernels that read them.
-        for wait in self.received.take().into_iter().chain(self.last_compute) {
-            builder.graph.wait_for(wait);
-        }
-        self.carried_waits.push(task);
-        task
-    }
-
     /// Emits the steps of a unit and gives back the last task, with which `ending` happens.
     fn steps(
         &mut self,
@@ -242,10 +235,11 @@ impl<'a> StageEmitter<'a> {
                 let name = "gathered-parameters";
                 let freed = -signed(ending.gathered);
                 builder.change(self.pool, Moment::End, Category::Transient, name, freed);
+                let freed = -signed(ending.buffers);
+                let name = "all-gather-output";
+                builder.change(self.pool, Moment::End, Category::Transient, name, freed);
                 if ending.of_backward {
-                    for unit in &self.order {
-                        builder.apply(self.pool, &self.units[unit.unit].after_backward);
-                    }
+                    self.end_backward(builder);
                 }
             }
             if backward && self.reduces(at.1) {
@@ -262,44 +256,11 @@ impl<'a> StageEmitter<'a> {
         last
     }
 
-    /// Gathers a unit's parameters when `room` is done: one unit computes, one is on its way.
-    fn gather(
-        &mut self,
-        builder: &mut TraceBuilder,
-        unit: UnitRef,
-        micro_batch: u32,
-        room: Option<TaskId>,
-    ) -> TaskId {
-        let bytes = self.units[unit.unit].gathered_bytes(self.policy.weights);
-        let collective = Collective { kind: CollectiveKind::AllGather, bytes };
-        let at = (unit.layer, micro_batch);
-        let task = self.data_collective(builder, "gather-parameters", collective, at);
-        if let Some(room) = room {
-            builder.graph.wait_for(room);
+    /// The newest task frees what a micro-batch's backward keeps to its end.
+    pub(super) fn end_backward(&self, builder: &mut TraceBuilder) {
+        for unit in &self.order {
+            builder.apply(self.pool, &self.units[unit.unit].after_backward);
         }
-        let bytes = signed(bytes);
-        builder.change(self.pool, Moment::Start, Category::Transient, "gathered-parameters", bytes);
-        task
-    }
-
-    /// Adds a collective of the data-parallel group.
-    pub(super) fn data_collective(
-        &mut self,
-        builder: &mut TraceBuilder,
-        name: &'static str,
-        collective: Collective,
-        at: (u32, u32),
-    ) -> TaskId {
-        let lane = self.lanes.data.expect("data-parallel collectives need replicas");
-        let special = Special {
-            name,
-            phase: collective.kind.phase(),
-            bytes: collective.bytes as f64,
-            cost: self.cost.data_collective(collective),
-        };
-        let task = builder.special(lane, special, at.0, at.1);
-        self.last_data = Some(task);
-        task
     }
 
     /// Runs all units forward or backward for a micro-batch. `turns` says that the stage's next
@@ -313,22 +274,29 @@ impl<'a> StageEmitter<'a> {
         turns: bool,
     ) -> TaskId {
         let units = self.units;
-        let mut order = self.order.clone();
+        let mut order: Vec<(usize, UnitRef)> = self.order.iter().copied().enumerate().collect();
         if direction == Direction::Backward {
             // Frozen embeddings have none.
             order.reverse();
-            order.retain(|unit| !units[unit.unit].backward.is_empty());
+            order.retain(|(_, unit)| !units[unit.unit].backward.is_empty());
         }
         let count = order.len();
         self.received = received;
         let mut gathered = None;
         let mut end = None;
         for i in 0..count {
-            let unit = order[i];
+            let (position, unit) = order[i];
             let program = &units[unit.unit];
             let is_last = i + 1 == count;
-            let mut ending =
-                Ending { gathered: 0, of_backward: is_last && direction == Direction::Backward };
+            let is_backward = direction == Direction::Backward;
+            let mut ending = Ending { of_backward: is_last && is_backward, ..Ending::default() };
+            if let Some(mut fsdp) = self.fsdp.take() {
+                let place = (position, i == 0);
+                fsdp.before_unit(self, builder, place, micro_batch, direction);
+                ending =
+                    if is_backward { Ending::default() } else { fsdp.ending(position, is_last) };
+                self.fsdp = Some(fsdp);
+            }
             if self.gathers {
                 if i == 0 && self.turned {
                     self.turned = false;
@@ -346,7 +314,7 @@ impl<'a> StageEmitter<'a> {
                     ending.gathered = program.gathered_bytes(self.policy.weights);
                 }
                 if !is_last {
-                    let next = order[i + 1];
+                    let (_, next) = order[i + 1];
                     gathered = Some(self.gather(builder, next, micro_batch, self.unit_ends[1]));
                 }
             }
@@ -357,6 +325,10 @@ impl<'a> StageEmitter<'a> {
             let last = self.steps(builder, steps, (unit.layer, micro_batch), direction, &ending);
             self.unit_ends = [self.unit_ends[1], last];
             end = last.or(end);
+            if is_backward && let Some(mut fsdp) = self.fsdp.take() {
+                fsdp.after_backward(self, builder, (position, is_last), micro_batch);
+                self.fsdp = Some(fsdp);
+            }
         }
         end.expect("a stage has at least one unit with work")
     }

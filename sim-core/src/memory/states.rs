@@ -111,7 +111,7 @@ impl StateBytes {
     pub fn new(recipe: impl Into<Recipe>, gradient: DType, optimizer: Optimizer) -> Self {
         let recipe = recipe.into();
         Self {
-            weights: recipe.weights.bytes(),
+            weights: recipe.stored.bytes(),
             gradients: gradient.bytes(),
             optimizer: optimizer_states(optimizer, recipe),
         }

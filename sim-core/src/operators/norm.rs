@@ -15,6 +15,8 @@ pub(super) fn norm(
     let elements = tokens * hidden;
     let output = tape.tensor("normed", elements * size);
     let written_out = shape.norm == NormKind::Rms && !context.kernels.fused_norm;
+    // A number of the normalized stream that is multiplied with the weight.
+    let product = if shape.module.fp32_norm_product { DType::Fp32.bytes() } else { size };
     let statistics = match shape.norm {
         // Where it is written out, the mean square is that of an fp32 copy.
         NormKind::Rms => 4 * tokens,
@@ -32,8 +34,7 @@ pub(super) fn norm(
         } else {
             tape.constant("norm-fp32-input", elements * 4)
         });
-        let number = if shape.module.fp32_norm_product { DType::Fp32.bytes() } else { size };
-        saved.push(tape.constant("normalized", elements * number));
+        saved.push(tape.constant("normalized", elements * product));
     } else if tape.tensors[input.0].bytes < elements * size {
         // Autocast has made a copy.
         saved.push(tape.constant("norm-fp32-input", elements * size));
@@ -52,7 +53,10 @@ pub(super) fn norm(
             Work::stream(elements * (40 + 8 * size), 11),
         );
         operator.forward_workspace = elements * 4;
-        operator.backward_workspace = elements * 8;
+        // At the square's gradient five fp32 tensors are alive: the gradient through the product,
+        // that of the mean, and three of `grad · (2 · x¹)`. The gradients in and out and the
+        // normalized stream, which are counted at this operator, are not alive then.
+        operator.backward_workspace = elements * (5 * 4 - 2 * size - product);
     } else {
         operator
             .streams(Work::stream(elements * 2 * size, 1), Work::stream(elements * 3 * size, 2));

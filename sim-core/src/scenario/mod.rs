@@ -25,6 +25,7 @@ pub use parse::{MAX_SCENARIO_BYTES, ScenarioError};
 pub use strategy::{OffloadChoice, QuantizationChoice, StrategyChoice};
 pub use workload::WorkloadChoice;
 
+use crate::precision::Recipe;
 use serde::{Deserialize, Serialize};
 
 /// The version of the scenario format that this build reads and writes.
@@ -52,4 +53,22 @@ pub struct Scenario {
 
 fn current_version() -> u32 {
     SCENARIO_VERSION
+}
+
+impl Scenario {
+    /// Which format each part of training has; FSDP's is its own, whichever framework starts it.
+    pub fn recipe(&self) -> Recipe {
+        match self.strategy.fsdp {
+            Some(_) => Recipe::gathered(self.workload.precision),
+            None => self.workload.recipe(),
+        }
+    }
+
+    /// As [`Scenario::recipe`], for the model beside adapters.
+    pub fn model_recipe(&self) -> Recipe {
+        match self.strategy.fsdp {
+            Some(_) => Recipe::gathered(self.workload.precision),
+            None => self.workload.model_recipe(),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Reading a scenario from text: strict, and with the field named when something is wrong.
 
 use super::hardware::LinkNumbers;
-use super::{PresetChoice, SCENARIO_VERSION, Scenario};
+use super::{Framework, FsdpMode, PresetChoice, SCENARIO_VERSION, Scenario};
 use crate::check::range_of;
 use serde::Deserialize;
 
@@ -63,6 +63,22 @@ fn innermost(value: &serde_json::Value, path: &str) -> Option<(String, String)> 
     })
 }
 
+/// Fills in the defaults that follow from other fields, where `text` leaves them out: the framework
+/// of a scenario that shards by FSDP, and the sharding of one that runs it.
+fn with_dependent_defaults(mut scenario: Scenario, text: &serde_json::Value) -> Scenario {
+    let says = |path: &str| text.pointer(path).is_some();
+    if scenario.strategy.fsdp.is_some() && !says("/workload/framework") {
+        scenario.workload.framework = Framework::Fsdp;
+    }
+    if scenario.workload.framework == Framework::Fsdp
+        && !says("/strategy/fsdp")
+        && scenario.strategy.zero == 0
+    {
+        scenario.strategy.fsdp = Some(FsdpMode::FullShard);
+    }
+    scenario
+}
+
 impl Scenario {
     /// Reads a scenario file.
     ///
@@ -105,7 +121,7 @@ impl Scenario {
                 return Err(ScenarioError::Field { field, message });
             }
         }
-        serde_path_to_error::deserialize(&value).map_err(|error| {
+        let scenario = serde_path_to_error::deserialize(&value).map_err(|error| {
             let path = error.path().to_string();
             let inner = innermost(&value, &path);
             let (field, mut message) = inner.unwrap_or((path, error.into_inner().to_string()));
@@ -113,7 +129,8 @@ impl Scenario {
                 message.push_str(&format!(" (accepted: {} to {})", range.min, range.max));
             }
             ScenarioError::Field { field, message }
-        })
+        })?;
+        Ok(with_dependent_defaults(scenario, &value))
     }
 
     /// The scenario as a file, with every default written out.

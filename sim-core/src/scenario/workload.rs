@@ -90,11 +90,12 @@ impl WorkloadChoice {
     }
 
     /// Which format each part of training has: PyTorch alone trains mixed precision by autocast over
-    /// fp32 weights, the frameworks keep a master copy.
+    /// fp32 weights, FSDP gathers them in 16 bits, the others keep a master copy.
     pub fn recipe(&self) -> Recipe {
         match self.framework {
             Framework::Pytorch => Recipe::autocast(self.precision),
-            Framework::DeepSpeed | Framework::Fsdp | Framework::Megatron | Framework::Nanotron => {
+            Framework::Fsdp => Recipe::gathered(self.precision),
+            Framework::DeepSpeed | Framework::Megatron | Framework::Nanotron => {
                 Recipe::with_master(self.precision)
             }
         }

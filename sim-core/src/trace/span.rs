@@ -11,6 +11,8 @@ pub enum LaneKind {
     TensorParallel,
     /// Collectives of the data-parallel group.
     DataParallel,
+    /// Collectives between the ranks that hold the same shard (FSDP's hybrid mode).
+    Replicas,
     /// Activations sent to the next pipeline stage.
     PipelineForward,
     /// Gradients sent to the previous pipeline stage.
@@ -24,6 +26,7 @@ impl LaneKind {
             Self::Compute => "compute",
             Self::TensorParallel => "tensor-parallel",
             Self::DataParallel => "data-parallel",
+            Self::Replicas => "replicas",
             Self::PipelineForward => "pipeline-forward",
             Self::PipelineBackward => "pipeline-backward",
         }

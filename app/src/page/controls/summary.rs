@@ -3,7 +3,7 @@
 use crate::i18n::fill;
 use crate::state::Store;
 use crate::state::controls::Section;
-use crate::state::values::setting;
+use crate::state::values::{setting, sharding};
 use leptos::prelude::*;
 use serde_json::{Value, json};
 use sim_core::scenario::{ModelChoice, Scenario};
@@ -31,12 +31,12 @@ fn values(store: Store, section: Section, scenario: &Scenario) -> Vec<(&'static 
             ("optimizer", words("workload.optimizer", json!(workload.optimizer))),
         ],
         Section::Strategy => vec![
-            ("zero", strategy.zero.to_string()),
+            ("sharding", sharding(store.locale.get(), strategy)),
             ("tp", strategy.tp.to_string()),
             ("pp", strategy.pp.to_string()),
         ],
         Section::Precision => {
-            let gradients = workload.gradient_dtype.unwrap_or(workload.recipe().weights);
+            let gradients = workload.gradient_dtype.unwrap_or(scenario.recipe().stored);
             vec![
                 ("precision", words("workload.precision", json!(workload.precision))),
                 ("gradients", words("workload.gradient_dtype", json!(gradients))),
