@@ -8,6 +8,7 @@ pub mod cost;
 pub mod engine;
 pub mod estimate;
 pub mod explain;
+pub mod formats;
 pub mod formulas;
 pub mod hardware;
 pub mod issue;

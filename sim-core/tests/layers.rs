@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// From the bottom up: a module imports its own or a lower layer.
 const LAYERS: &[(&[&str], &str)] = &[
     (&["quantity", "engine"], "numbers with units, and tasks on resources: no language models"),
-    (&["precision", "model", "hardware"], "facts about models and machines"),
+    (&["precision", "model", "hardware", "formats"], "facts about models and machines"),
     (&["scenario"], "what a user chooses"),
     (&["issue"], "findings name fields of a scenario and edits of it"),
     (&["trace", "operators", "program"], "what happens, and what each operator needs"),

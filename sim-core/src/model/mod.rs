@@ -3,12 +3,14 @@
 pub mod catalog;
 pub mod hf_config;
 pub mod limits;
+pub mod matrices;
 pub mod module;
 pub mod params;
 pub mod shape;
 pub mod suggest;
 
 pub use catalog::ModelEntry;
+pub use matrices::{Matrix, MatrixRole};
 pub use module::Module;
 pub use params::{EmbeddingParams, ExpertParams, GroupParams, LayerParams, ModelParams};
 pub use shape::{
