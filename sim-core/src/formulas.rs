@@ -89,6 +89,30 @@ formulas! {
     /// Communication that nothing hides.
     EXPOSED_COMMUNICATION = "exposed-communication", "t_busy − t_compute", Assumed,
         "the trace of the first rank: time with communication and without computation";
+    /// Weights of a served model.
+    WEIGHTS_STORED = "weights-stored", "b · Ψ / 8", Published,
+        "sum over the matrices in their file formats: codes, scales, zero points";
+    /// A cache that grows, or is there for every request's longest context.
+    KV_CACHE = "kv-cache", "n · T · c", Published,
+        "Kwon et al. 2023 (PagedAttention), §3; 2·k·d numbers a token and layer";
+    /// A cache of blocks that takes what is left.
+    KV_POOL = "kv-pool", "⌊M_free / M_block⌋ · M_block", Published,
+        "vLLM, determine_available_memory and get_kv_cache_config";
+    /// Memory of the software of a serving engine.
+    RUNTIME_SERVING = "runtime-serving", "M_context + M_NCCL + M_graphs", Assumed,
+        "NCCL buffers: ai-dynamo/aiconfigurator; CUDA context and graphs: assumed";
+    /// Room for the largest step beside what is in use.
+    RESERVED_ROOM = "reserved-room", "M_reserved − M_alloc", Published,
+        "vLLM, profile_run: the allocator keeps what the trial run needed";
+    /// The first token of every request.
+    TIME_TO_FIRST_TOKEN = "time-to-first-token", "t_prefill", Assumed,
+        "the trace: all requests arrive at once, the last of their first tokens";
+    /// The tokens after it.
+    TIME_PER_OUTPUT_TOKEN = "time-per-output-token", "(t_batch − t_prefill) / (N − 1)", Assumed,
+        "the trace: the steps after the prompts";
+    /// Generated tokens.
+    GENERATED_PER_SECOND = "generated-per-second", "n · N / t_batch", Assumed,
+        "definition; prompts are not counted";
 }
 
 #[cfg(test)]

@@ -62,6 +62,14 @@ pub enum IssueCode {
     StatesNotFactored,
     TooManyTasks,
     TensorsTooLarge,
+    ActivationsNeedWeights,
+    RequestAboveMaxModelLen,
+    KvPoolTooSmall,
+    KvPoolBelowMaxModelLen,
+    KvPoolOverflow,
+    FormatNotInEngine,
+    PointlessWhileServing,
+    KvCacheDominates,
     DoesNotFit,
     /// How a `config.json` was read.
     ModelConfigNote,
@@ -111,6 +119,14 @@ impl IssueCode {
         Self::StatesNotFactored,
         Self::TooManyTasks,
         Self::TensorsTooLarge,
+        Self::ActivationsNeedWeights,
+        Self::RequestAboveMaxModelLen,
+        Self::KvPoolTooSmall,
+        Self::KvPoolBelowMaxModelLen,
+        Self::KvPoolOverflow,
+        Self::FormatNotInEngine,
+        Self::PointlessWhileServing,
+        Self::KvCacheDominates,
         Self::DoesNotFit,
         Self::ModelConfigNote,
         Self::ModelQuantized,
@@ -158,10 +174,23 @@ impl IssueCode {
             Self::StatesNotFactored => "states-not-factored",
             Self::TooManyTasks => "too-many-tasks",
             Self::TensorsTooLarge => "tensors-too-large",
+            Self::ActivationsNeedWeights => "activations-need-weights",
+            Self::RequestAboveMaxModelLen => "request-above-max-model-len",
+            Self::KvPoolTooSmall => "kv-pool-too-small",
+            Self::KvPoolBelowMaxModelLen => "kv-pool-below-max-model-len",
+            Self::KvPoolOverflow => "kv-pool-overflow",
+            Self::FormatNotInEngine => "format-not-in-engine",
+            Self::PointlessWhileServing => "pointless-while-serving",
+            Self::KvCacheDominates => "kv-cache-dominates",
             Self::DoesNotFit => "does-not-fit",
             Self::ModelConfigNote => "model-config-note",
             Self::ModelQuantized => "model-quantized",
         }
+    }
+
+    /// True where a serving engine refuses to start though the device has the memory.
+    pub const fn stops_the_engine(self) -> bool {
+        matches!(self, Self::KvPoolTooSmall | Self::KvPoolBelowMaxModelLen)
     }
 
     /// How bad it is.
@@ -182,8 +211,14 @@ impl IssueCode {
             | Self::QloraNotInFramework
             | Self::StatesNotFactored
             | Self::SequenceAbovePositions
+            | Self::RequestAboveMaxModelLen
+            | Self::KvPoolTooSmall
+            | Self::KvPoolBelowMaxModelLen
+            | Self::KvPoolOverflow
+            | Self::FormatNotInEngine
+            | Self::PointlessWhileServing
             | Self::DoesNotFit => Severity::Warning,
-            Self::ModelConfigNote | Self::ModelQuantized => Severity::Note,
+            Self::ModelConfigNote | Self::ModelQuantized | Self::KvCacheDominates => Severity::Note,
             _ => Severity::Error,
         }
     }

@@ -24,6 +24,7 @@ pub mod quantity;
 pub mod report;
 pub mod scenario;
 pub mod schedule;
+pub mod serving;
 mod simulation;
 pub mod trace;
 

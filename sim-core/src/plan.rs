@@ -11,6 +11,7 @@ use crate::scenario::{
     AttentionKernel, Framework, FsdpMode, Optimizer, OptimizerImplementation, Recompute, Scenario,
     ScheduleName,
 };
+use crate::serving::Serving;
 
 /// What a pipeline stage holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Stage {
     pub has_head: bool,
 }
 
-/// A checked training job.
+/// A checked job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The scenario with every default written out.
@@ -67,6 +68,8 @@ pub struct Plan {
     pub compile: bool,
     /// A GPU, unless a trace is compared.
     pub backend: Backend,
+    /// What is served, where the job is no training: then nothing reads the fields of training.
+    pub serving: Option<Serving>,
 }
 
 impl Plan {
@@ -104,6 +107,7 @@ impl Plan {
             attention: self.attention,
             dropout: self.dropout,
             kernels: Kernels { backend: self.backend, ..Kernels::of(self.framework, self.compile) },
+            cache: None,
         }
     }
 

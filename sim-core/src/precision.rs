@@ -41,6 +41,7 @@ pub enum MathMode {
     Fp16,
     Bf16,
     Fp8,
+    Int8,
 }
 
 /// How training stores and multiplies numbers.

@@ -75,6 +75,24 @@ pub const ALL: &[Preset] = &[
             "workload": {"sequence": 512, "micro_batch": 8, "precision": "fp16-mixed",
                          "attention": "eager", "dropout": true}}"#,
     },
+    Preset {
+        id: "7b-int4-serving",
+        json: r#"{"name": "Llama-2-7B in INT4 on one 24 GB card",
+            "model": "llama-2-7b",
+            "hardware": {"device": "rtx4090-24"},
+            "workload": {"kind": "infer", "engine": "vllm", "input_tokens": 1024,
+                         "output_tokens": 256, "concurrency": 8, "max_model_len": 4096},
+            "quantization": {"weights": "int4-g128"}}"#,
+    },
+    Preset {
+        id: "70b-serving-on-4xa100",
+        json: r#"{"name": "Llama-3.1-70B on 4×A100 with vLLM",
+            "model": "llama-3.1-70b",
+            "hardware": {"device": "a100-sxm4-80", "devices_per_node": 4},
+            "workload": {"kind": "infer", "engine": "vllm", "input_tokens": 1024,
+                         "output_tokens": 256, "concurrency": 32, "max_model_len": 8192},
+            "strategy": {"tp": 4}}"#,
+    },
 ];
 
 /// The preset called `id`.

@@ -90,6 +90,41 @@ pub fn derive(tape: &Tape, segments: &[Range<usize>], stops_early: bool) -> Prog
     derivation.program
 }
 
+/// Derives the steps of a tape of which only forward runs: nothing is saved, what an operator makes
+/// for backward alone is freed when it ends.
+pub fn derive_forward(tape: &Tape) -> Vec<Step> {
+    let mut tape = tape.clone();
+    let mut temporary: Vec<Vec<TensorId>> = Vec::new();
+    for operator in &mut tape.operators {
+        temporary.push(Derivation::private_saves(operator).collect());
+        operator.saves.clear();
+    }
+    let mut derivation = Derivation::new(&tape, &[], false);
+    for (index, temporary) in temporary.iter().enumerate() {
+        let first = derivation.program.forward.len();
+        derivation.forward(index);
+        let mut effects = Vec::new();
+        for &id in temporary {
+            if !derivation.alive[id.0] {
+                derivation.allocate(id, false, &mut effects);
+                derivation.free(id, &mut effects);
+            }
+        }
+        let steps = &mut derivation.program.forward[first..];
+        if !steps.is_empty() {
+            // Before anything of the operator is freed.
+            let last = steps.len() - 1;
+            for effect in effects {
+                match effect.moment {
+                    Moment::Start => steps[0].effects.push(effect),
+                    Moment::End => steps[last].effects.push(effect),
+                }
+            }
+        }
+    }
+    derivation.program.forward
+}
+
 /// The memory of a gradient of activations; a sum shares it with its inputs.
 struct Gradient {
     /// More than one where a sum's result is cut into parts.

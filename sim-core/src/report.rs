@@ -4,7 +4,8 @@ pub use crate::hardware::Basis;
 use crate::issue::{Issue, IssueCode};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::trace::Category;
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// The version of the report format.
 pub const REPORT_VERSION: u32 = 1;
@@ -138,8 +139,8 @@ impl ModelStateBytes {
     }
 }
 
-/// Allocated GiB at three points of a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// Allocated GiB at three points of a step; a served batch has points of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhasesReport {
     /// When the last micro-batch's forward has returned.
     pub after_forward: f64,
@@ -147,12 +148,40 @@ pub struct PhasesReport {
     pub forward_backward_peak: f64,
     /// The peak with the optimizer step.
     pub step_peak: f64,
+    /// Instead of the three, when serving.
+    pub serving: Option<ServingPhases>,
+}
+
+/// Allocated GiB at three points of a served batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ServingPhases {
+    /// Before the first request: weights, and what is allocated ahead.
+    pub after_load: f64,
+    /// The peak until all requests have their first token.
+    pub prefill_peak: f64,
+    /// The peak after that.
+    pub decode_peak: f64,
+}
+
+impl Serialize for PhasesReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(serving) = &self.serving {
+            return serving.serialize(serializer);
+        }
+        let mut fields = serializer.serialize_struct("PhasesReport", 3)?;
+        fields.serialize_field("after_forward", &self.after_forward)?;
+        fields.serialize_field("forward_backward_peak", &self.forward_backward_peak)?;
+        fields.serialize_field("step_peak", &self.step_peak)?;
+        fields.end()
+    }
 }
 
 /// Where the time goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TimeReport {
+    /// Of a served batch: until its last token.
     pub step_s: f64,
+    /// Of training all tokens of a step, of serving the generated ones.
     pub tokens_per_s: f64,
     pub tokens_per_s_per_device: f64,
     /// Model FLOPs (no recompute) per second and device, in TFLOP/s.
@@ -167,6 +196,30 @@ pub struct TimeReport {
     /// Time in which the first rank class communicates within its tensor- or data-parallel group
     /// and does not compute; waiting for pipeline neighbours is the bubble's.
     pub exposed_comm_s: f64,
+    /// Of a served batch.
+    #[serde(flatten)]
+    pub serving: Option<ServingTime>,
+}
+
+/// How a batch of requests is served; what does not apply is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ServingTime {
+    /// Seconds until the last of the requests, which all arrive at once, has its first token.
+    pub ttft_s: f64,
+    /// Seconds between two tokens of a request, on average; of more than one token only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tpot_s: Option<f64>,
+    /// Requests that run together on all replicas.
+    pub running: u64,
+    /// Requests of `max_model_len` that a replica's KV pool holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_concurrency: Option<f64>,
+    /// Tokens that a replica's KV pool holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_tokens: Option<u64>,
+    /// Blocks of a replica's KV pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_blocks: Option<u64>,
 }
 
 /// A constant that a report rests on.

@@ -59,7 +59,7 @@ fn memory_that_is_shown_is_what_the_report_says_and_its_parts_add_up() {
 /// The symbols, put into the formula by hand, give the result.
 #[test]
 fn model_state_formulas_give_their_result() {
-    for simulation in simulations() {
+    for simulation in simulations().into_iter().filter(|s| s.plan.serving.is_none()) {
         for (category, per_parameter) in [
             (Category::Weights, &["s_w"][..]),
             (Category::Gradients, &["s_g"]),
@@ -74,6 +74,30 @@ fn model_state_formulas_give_their_result() {
             assert_eq!(each * parameters, bytes(explanation.result), "{explanation:?}");
         }
     }
+}
+
+#[test]
+fn formulas_of_serving_give_their_result() {
+    for simulation in simulations().into_iter().filter(|s| s.plan.serving.is_some()) {
+        let of_category =
+            |category| simulation.explain(Question::Memory { class: 0, category }, None);
+        let weights = of_category(Category::Weights);
+        let by_hand = of(&weights, "b") * of(&weights, "Ψ") / 8.0;
+        assert!((by_hand / bytes(weights.result) - 1.0).abs() < 1e-12);
+        assert_eq!(weights.result, weights.shown);
+        let pool = of_category(Category::KvCache);
+        let block = of(&pool, "M_block");
+        assert_eq!((of(&pool, "M_free") / block).floor() * block, bytes(pool.result));
+        assert_eq!(pool.result, pool.shown);
+        let token = simulation.explain(Question::TimePerOutputToken, None);
+        let by_hand = (of(&token, "t_batch") - of(&token, "t_prefill")) / (of(&token, "N") - 1.0);
+        assert!((by_hand / of_seconds(token.result) - 1.0).abs() < 1e-12);
+    }
+}
+
+fn of_seconds(value: Value) -> f64 {
+    let Value::Seconds(seconds) = value else { panic!("{value:?} is no time") };
+    seconds
 }
 
 /// What forward leaves on one GPU is what the formula says, without the ends of the model.

@@ -12,7 +12,7 @@ const LAYERS: &[(&[&str], &str)] = &[
     (&["issue"], "findings name fields of a scenario and edits of it"),
     (&["trace", "operators", "program"], "what happens, and what each operator needs"),
     (&["report", "formulas"], "the answer's shape"),
-    (&["schedule", "memory", "cost", "plan"], "a checked job and its prices"),
+    (&["schedule", "memory", "cost", "serving", "plan"], "a checked job and its prices"),
     (&["check", "lowering", "estimate"], "from scenario to plan, trace and report"),
     (&["simulation", "explain", "presets"], "the façade"),
 ];

@@ -9,6 +9,7 @@ mod hardware;
 mod model;
 mod numbers;
 mod ranges;
+mod serving;
 mod strategy;
 mod supported;
 
@@ -17,7 +18,7 @@ pub use ranges::{RANGES, Range, range_of};
 use crate::issue::{Issue, IssueCode, Severity};
 use crate::operators::Backend;
 use crate::plan::{Plan, split_layers};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, WorkloadKind};
 
 /// A plan with what is worth knowing about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,9 +74,17 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     if let (Some(model), Some(machine)) = (&model, &machine) {
         strategy::check(scenario, &model.shape, machine, &mut issues);
     }
+    let degrees = strategy::degrees(scenario, &mut issues);
+    if scenario.workload.kind == WorkloadKind::Infer {
+        return match (model, machine, degrees) {
+            (Some(model), Some(machine), Some(degrees)) if !has_errors(&issues) => {
+                serving::find(scenario, model, &machine, degrees, issues)
+            }
+            _ => Err(sorted(issues)),
+        };
+    }
     let adapters =
         model.as_ref().and_then(|model| finetune::resolve(scenario, &model.shape, &mut issues));
-    let degrees = strategy::degrees(scenario, &mut issues);
     let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
     fsdp::check(scenario, &mut issues);
     let shards = degrees.and_then(|degrees| fsdp::shards(scenario, degrees, &mut issues));
@@ -130,6 +139,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         framework: workload.framework,
         compile: workload.compile,
         backend: Backend::default(),
+        serving: None,
     };
     strategy::advise(&plan, &mut issues);
     fsdp::advise(&plan, &mut issues);

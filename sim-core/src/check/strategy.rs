@@ -5,7 +5,9 @@ use super::model::nearest_divisor;
 use crate::issue::{Issue, IssueCode};
 use crate::model::{ModelShape, Positions};
 use crate::plan::Plan;
-use crate::scenario::{AttentionKernel, Edit, Framework, Optimizer, Scenario, ScheduleName};
+use crate::scenario::{
+    AttentionKernel, Edit, Framework, Optimizer, Scenario, ScheduleName, WorkloadKind,
+};
 
 /// How the GPUs are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,27 @@ pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues:
     if heads.is_multiple_of(strategy.tp) {
         widths_divide(shape, strategy.tp, issues);
     }
+    if workload.kind == WorkloadKind::Train {
+        check_training(scenario, shape, machine, issues);
+    }
+    if strategy.pp > shape.depth() {
+        issues.push(
+            Issue::new(IssueCode::PpExceedsLayers, "strategy.pp")
+                .with("pp", strategy.pp)
+                .with("layers", shape.depth())
+                .way_out(Edit::new("strategy.pp", shape.depth())),
+        );
+    }
+}
+
+/// What training asks of the model and of the machine beside that.
+fn check_training(
+    scenario: &Scenario,
+    shape: &ModelShape,
+    machine: &Machine,
+    issues: &mut Vec<Issue>,
+) {
+    let (workload, strategy) = (&scenario.workload, &scenario.strategy);
     if let Positions::Learned { rows } = shape.positions
         && workload.sequence > rows
     {
@@ -87,14 +110,6 @@ pub fn check(scenario: &Scenario, shape: &ModelShape, machine: &Machine, issues:
                 .with("sequence", workload.sequence)
                 .with("rows", rows)
                 .way_out(Edit::new("workload.sequence", shape.max_sequence)),
-        );
-    }
-    if strategy.pp > shape.depth() {
-        issues.push(
-            Issue::new(IssueCode::PpExceedsLayers, "strategy.pp")
-                .with("pp", strategy.pp)
-                .with("layers", shape.depth())
-                .way_out(Edit::new("strategy.pp", shape.depth())),
         );
     }
     if strategy.sequence_parallel && !workload.sequence.is_multiple_of(strategy.tp) {
@@ -142,15 +157,7 @@ fn widths_divide(shape: &ModelShape, tp: u64, issues: &mut Vec<Issue>) {
 /// What is worth knowing about a plan that can run.
 pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
     size_limits(plan, issues);
-    let depth = plan.model.depth();
-    if !depth.is_multiple_of(plan.pp) {
-        issues.push(
-            Issue::new(IssueCode::PpDoesNotDivideLayers, "strategy.pp")
-                .with("pp", plan.pp)
-                .with("layers", depth)
-                .way_out(Edit::new("strategy.pp", nearest_divisor(depth, plan.pp))),
-        );
-    }
+    advise_layout(plan, issues);
     let has_table = matches!(plan.model.positions, Positions::Learned { .. });
     if plan.sequence > plan.model.max_sequence && !has_table {
         issues.push(
@@ -196,20 +203,6 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("strategy.zero", 1)),
         );
     }
-    let straddles = plan.tp > plan.devices_per_node
-        || plan.nodes > 1 && !plan.devices_per_node.is_multiple_of(plan.tp);
-    if straddles {
-        issues.push(
-            Issue::new(IssueCode::TpAcrossNodes, "strategy.tp")
-                .with("tp", plan.tp)
-                .with("devices_per_node", plan.devices_per_node)
-                .with("link", plan.topology.inter.name())
-                .way_out(Edit::new(
-                    "strategy.tp",
-                    nearest_divisor(plan.devices_per_node, plan.tp.min(plan.devices_per_node)),
-                )),
-        );
-    }
     if plan.pp > 1 && plan.micro_batches < 4 * plan.pp {
         let bubble = (plan.pp - 1) as f64 / (plan.micro_batches + plan.pp - 1) as f64 * 100.0;
         issues.push(
@@ -222,6 +215,33 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                     plan.micro_batch * plan.dp * 4 * plan.pp,
                 ))
                 .way_out(Edit::new("workload.gradient_accumulation", 4 * plan.pp)),
+        );
+    }
+}
+
+/// What is worth knowing about how a model is spread, whatever the job.
+pub fn advise_layout(plan: &Plan, issues: &mut Vec<Issue>) {
+    let depth = plan.model.depth();
+    if !depth.is_multiple_of(plan.pp) {
+        issues.push(
+            Issue::new(IssueCode::PpDoesNotDivideLayers, "strategy.pp")
+                .with("pp", plan.pp)
+                .with("layers", depth)
+                .way_out(Edit::new("strategy.pp", nearest_divisor(depth, plan.pp))),
+        );
+    }
+    let straddles = plan.tp > plan.devices_per_node
+        || plan.nodes > 1 && !plan.devices_per_node.is_multiple_of(plan.tp);
+    if straddles {
+        issues.push(
+            Issue::new(IssueCode::TpAcrossNodes, "strategy.tp")
+                .with("tp", plan.tp)
+                .with("devices_per_node", plan.devices_per_node)
+                .with("link", plan.topology.inter.name())
+                .way_out(Edit::new(
+                    "strategy.tp",
+                    nearest_divisor(plan.devices_per_node, plan.tp.min(plan.devices_per_node)),
+                )),
         );
     }
 }

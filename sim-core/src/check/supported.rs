@@ -1,15 +1,14 @@
 //! Values of the scenario format that this build does not simulate: refused by name, never ignored.
 
+use super::serving;
 use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
     Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
 };
+use crate::serving::Engine;
 use serde_json::json;
-
-/// Serving engines of the format.
-const ENGINES: [&str; 4] = ["vllm", "hf", "llama.cpp", "tensorrt-llm"];
 
 /// One issue for every part of a model whose operators are not written.
 pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
@@ -32,6 +31,9 @@ pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
 
 /// One issue for every choice that is not simulated.
 pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
+    if scenario.workload.kind == WorkloadKind::Infer {
+        return serving::not_supported(scenario);
+    }
     let (workload, strategy) = (&scenario.workload, &scenario.strategy);
     let mut issues = Vec::new();
     let mut refuse = |field: &str, value: &str, instead: serde_json::Value| {
@@ -41,10 +43,6 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
                 .way_out(Edit::new(field, instead)),
         );
     };
-    if workload.kind == WorkloadKind::Infer {
-        refuse("workload.kind", workload.kind.name(), json!("train"));
-        return issues;
-    }
     if workload.precision == Precision::Fp8Mixed {
         refuse("workload.precision", "fp8-mixed", json!("bf16-mixed"));
     }
@@ -70,7 +68,7 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
             refuse(field, value, json!("fp16"));
         }
     }
-    if !ENGINES.contains(&workload.engine.as_str()) {
+    if Engine::parse(&workload.engine).is_none() {
         refuse("workload.engine", &workload.engine, json!("vllm"));
     }
     if scenario.quantization.weights != "none" {

@@ -58,6 +58,7 @@ pub fn peak(device: &Device, math: MathMode) -> Option<FlopsPerSec> {
         MathMode::Fp16 => peaks.fp16_tflops,
         MathMode::Bf16 => peaks.bf16_tflops,
         MathMode::Fp8 => peaks.fp8_tflops,
+        MathMode::Int8 => peaks.int8_tops,
     };
     tflops.map(FlopsPerSec::tera)
 }
@@ -99,6 +100,11 @@ impl CostModel {
     /// An operator on the GPU.
     pub fn compute(&self, work: &Work) -> Cost {
         compute::cost(work, self.peak, self.bandwidth, &self.efficiency)
+    }
+
+    /// An operator on the GPU whose arithmetic has another peak.
+    pub fn compute_at(&self, work: &Work, peak: FlopsPerSec) -> Cost {
+        compute::cost(work, peak, self.bandwidth, &self.efficiency)
     }
 
     /// A collective of the tensor-parallel group.

@@ -31,14 +31,13 @@ fn rank_memory(
 ) -> RankMemory {
     let curve = trace.memory(class);
     let rank = &trace.classes()[class];
-    let allocated = bytes(curve.peak_bytes());
-    let reserved = allocated / FRAGMENTATION.value;
-    let at_peak = trace.breakdown_at(class, None);
-    let gib = |category: Category| bytes(at_peak[category as usize]).as_gib();
+    let peak = allocated(curve.peak_bytes());
+    let reserved = peak / FRAGMENTATION.value;
+    let gib = |category| gib_at_peak(trace, class, category);
     RankMemory {
         class: format!("stage-{}", rank.stage),
         ranks: rank.ranks,
-        peak_allocated_gib: allocated.as_gib(),
+        peak_allocated_gib: peak.as_gib(),
         peak_reserved_gib: reserved.as_gib(),
         driver_total_gib: (reserved + runtime).as_gib(),
         breakdown: Breakdown {
@@ -51,12 +50,17 @@ fn rank_memory(
             kv_cache: gib(Category::KvCache),
             transient: gib(Category::Transient),
             runtime: runtime.as_gib(),
-            fragmentation: (reserved - allocated).as_gib(),
+            fragmentation: (reserved - peak).as_gib(),
         },
         peak_at: curve.peak_time(),
         model_state_bytes: cost.model_states(&plan.stage_parameters(class)),
         phases: phases(curve, rank),
     }
+}
+
+/// GiB of a category at the peak of a rank class.
+pub(super) fn gib_at_peak(trace: &Trace, class: usize, category: Category) -> f64 {
+    allocated(trace.breakdown_at(class, None)[category as usize]).as_gib()
 }
 
 fn phases(curve: &MemoryCurve, rank: &RankClass) -> PhasesReport {
@@ -66,12 +70,14 @@ fn phases(curve: &MemoryCurve, rank: &RankClass) -> PhasesReport {
         highest = highest.max(fill);
     }
     PhasesReport {
-        after_forward: bytes(rank.after_forward_bytes).as_gib(),
-        forward_backward_peak: bytes(highest).as_gib(),
-        step_peak: bytes(curve.peak_bytes()).as_gib(),
+        after_forward: allocated(rank.after_forward_bytes).as_gib(),
+        forward_backward_peak: allocated(highest).as_gib(),
+        step_peak: allocated(curve.peak_bytes()).as_gib(),
+        serving: None,
     }
 }
 
-fn bytes(count: i64) -> Bytes {
+/// Bytes of a curve.
+pub(super) fn allocated(count: i64) -> Bytes {
     Bytes::new(count as f64)
 }

@@ -3,28 +3,35 @@
 mod flops;
 mod memory;
 mod occupancy;
+mod serving;
 
 pub use flops::{StepFlops, step_flops};
 pub use occupancy::{Occupancy, measure};
+pub use serving::{flops as served_flops, reserved as reserved_for_serving};
 
 use crate::cost::CostModel;
 use crate::issue::{Issue, IssueCode};
-use crate::lowering::assumptions as gradient_assumptions;
+use crate::lowering::{assumptions as gradient_assumptions, serving_assumptions};
 use crate::memory::{FRAGMENTATION, runtime_memory};
 use crate::plan::Plan;
 use crate::report::{
     Assumption, Basis, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport,
 };
+use crate::serving::{Buffers, runtime};
 use crate::trace::Trace;
 
 /// The report of a simulated plan.
 pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issue>) -> Report {
-    let memory = memory::report(plan, cost, trace);
+    let (memory, time) = match &plan.serving {
+        None => (memory::report(plan, cost, trace), time(plan, cost, trace)),
+        Some(job) => (serving::memory(plan, job, trace), serving::time(plan, job, cost, trace)),
+    };
     let fullest = memory.per_rank.iter().map(|rank| rank.driver_total_gib).fold(0.0, libm::fmax);
-    let fits = fullest <= memory.capacity_gib;
-    if !fits {
+    let has_room = fullest <= memory.capacity_gib;
+    if !has_room {
         issues.push(does_not_fit(&memory, fullest));
     }
+    let fits = has_room && !issues.iter().any(|issue| issue.code.stops_the_engine());
     let (total, active) = (plan.model.total_params(), plan.model.active_params());
     let trainable = plan.all_parameters().trained();
     Report {
@@ -35,7 +42,7 @@ pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issu
         scenario: Some(plan.scenario.clone()),
         params: Some(ParamsReport { total, active, trainable }),
         memory: Some(memory),
-        time: Some(time(plan, cost, trace)),
+        time: Some(time),
         assumptions: assumptions(plan, cost),
     }
 }
@@ -63,6 +70,7 @@ fn time(plan: &Plan, cost: &CostModel, trace: &Trace) -> TimeReport {
         hfu: flops.hardware / step_s / devices / cost.peak().get(),
         bubble_fraction: if plan.pp > 1 { occupancy.bubble_fraction } else { 0.0 },
         exposed_comm_s: occupancy.exposed_comm_s,
+        serving: None,
     }
 }
 
@@ -78,11 +86,22 @@ const FREE_OVERLAP: Assumption = Assumption {
 
 fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
     let mut list = cost.assumptions();
-    if plan.dp > 1 {
-        list.extend(gradient_assumptions(plan));
+    match &plan.serving {
+        None => {
+            if plan.dp > 1 {
+                list.extend(gradient_assumptions(plan));
+            }
+            list.extend(runtime_memory(plan.devices()).assumptions);
+            list.push(FRAGMENTATION);
+        }
+        Some(job) => {
+            list.extend(serving_assumptions(job));
+            list.extend(runtime(plan, job).assumptions);
+            if job.profile.buffers == Buffers::Allocator {
+                list.push(FRAGMENTATION);
+            }
+        }
     }
-    list.extend(runtime_memory(plan.devices()).assumptions);
-    list.push(FRAGMENTATION);
     if plan.devices() > 1 {
         list.push(FREE_OVERLAP);
     }

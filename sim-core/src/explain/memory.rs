@@ -1,6 +1,6 @@
 //! Explanations of a category of memory.
 
-use super::{Explanation, Symbol, Value, count, symbol};
+use super::{Explanation, Symbol, Value, count, serving, symbol};
 use crate::cost::CostModel;
 use crate::formulas::{self, Formula};
 use crate::lowering::segment;
@@ -21,8 +21,29 @@ pub fn explain(
 ) -> Explanation {
     let plan = &simulation.plan;
     let shown = simulation.trace.breakdown_at(class, at)[category as usize] as f64;
-    let parameters = plan.stage_parameters(class);
-    let mut explanation = match category {
+    let mut explanation = if let Some(job) = &plan.serving {
+        serving::memory(simulation, job, class, category, at, shown)
+    } else {
+        training(simulation, class, category, at, shown)
+    };
+    explanation.parts = simulation
+        .trace
+        .live_at(class, category, at)
+        .into_iter()
+        .map(|(name, bytes)| (name, bytes as f64))
+        .collect();
+    explanation
+}
+
+fn training(
+    simulation: &Simulation,
+    class: usize,
+    category: Category,
+    at: Option<f64>,
+    shown: f64,
+) -> Explanation {
+    let parameters = simulation.plan.stage_parameters(class);
+    match category {
         Category::Weights | Category::Gradients | Category::Optimizer => {
             model_state(simulation, category, &parameters, shown)
         }
@@ -36,14 +57,7 @@ pub fn explain(
             Value::Bytes(shown),
             Value::Bytes(shown),
         ),
-    };
-    explanation.parts = simulation
-        .trace
-        .live_at(class, category, at)
-        .into_iter()
-        .map(|(name, bytes)| (name, bytes as f64))
-        .collect();
-    explanation
+    }
 }
 
 fn model_state(

@@ -1,6 +1,7 @@
 //! Why a number is what it is: the formula, its symbols with their values, and the source.
 
 mod memory;
+mod serving;
 mod time;
 
 use crate::formulas::Formula;
@@ -67,6 +68,10 @@ pub enum Question {
     Mfu,
     Bubble,
     ExposedCommunication,
+    /// Of a served batch; of training the time of a step.
+    TimeToFirstToken,
+    /// Of a served batch; of training the time of a step.
+    TimePerOutputToken,
     /// What a device offers.
     Capacity,
 }
@@ -77,12 +82,18 @@ impl Simulation {
     ///
     /// A rank class that does not exist gives the explanation of the last one.
     pub fn explain(&self, question: Question, at: Option<f64>) -> Explanation {
+        let served = self.plan.serving.as_ref();
+        if let Some(explanation) = served.and_then(|job| serving::time(self, job, question)) {
+            return explanation;
+        }
         match question {
             Question::Memory { class, category } => {
                 let last = self.trace.classes().len() - 1;
                 memory::explain(self, class.min(last), category, at)
             }
-            Question::StepTime => time::step_time(self),
+            Question::StepTime | Question::TimeToFirstToken | Question::TimePerOutputToken => {
+                time::step_time(self)
+            }
             Question::TokensPerSecond => time::tokens_per_second(self),
             Question::Mfu => time::mfu(self),
             Question::Bubble => time::bubble(self),

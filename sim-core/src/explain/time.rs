@@ -2,7 +2,7 @@
 
 use super::{Explanation, Symbol, Value, count, symbol};
 use crate::cost::CostModel;
-use crate::estimate::{measure, step_flops};
+use crate::estimate::{measure, served_flops, step_flops};
 use crate::formulas;
 use crate::quantity::Bytes;
 use crate::report::TimeReport;
@@ -24,8 +24,12 @@ pub fn tokens_per_second(simulation: &Simulation) -> Explanation {
 pub fn mfu(simulation: &Simulation) -> Explanation {
     let plan = &simulation.plan;
     let peak = CostModel::new(plan).peak().get();
+    let flops = match &plan.serving {
+        None => step_flops(plan).model,
+        Some(job) => served_flops(plan, job),
+    };
     let symbols = vec![
-        symbol("F_model", "model-flops", Value::Flops(step_flops(plan).model)),
+        symbol("F_model", "model-flops", Value::Flops(flops)),
         seconds("t_step", "step-time", simulation.trace.duration()),
         count("N", "devices", plan.devices()),
         symbol("P", "dense-peak", Value::FlopsPerSecond(peak)),

@@ -133,7 +133,7 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
     }
 }
 
-fn compile_effects(effects: &[StepEffect], tables: &mut Tables) -> Vec<CompiledEffect> {
+pub fn compile_effects(effects: &[StepEffect], tables: &mut Tables) -> Vec<CompiledEffect> {
     effects
         .iter()
         .map(|effect| CompiledEffect {

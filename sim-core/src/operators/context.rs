@@ -1,6 +1,7 @@
 //! What the operators of a model depend on beside its shape.
 
 use super::Adapters;
+use crate::formats::KvFormat;
 use crate::precision::{Precision, Recipe};
 use crate::scenario::{AttentionKernel, Framework};
 
@@ -81,6 +82,30 @@ pub struct Context {
     pub attention: AttentionKernel,
     pub dropout: bool,
     pub kernels: Kernels,
+    /// Keys and values of earlier tokens, when serving.
+    pub cache: Option<CacheAccess>,
+}
+
+/// How attention meets the KV cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheAccess {
+    /// Tokens of every sample that are in the cache already.
+    pub past: u64,
+    pub format: KvFormat,
+    pub append: Append,
+    /// Attention reads a copy in 16 bits that is made for it.
+    pub dequantized: bool,
+}
+
+/// How new keys and values get into the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Append {
+    /// The tensors that the projections made become the cache (the first step of a growing one).
+    Kept,
+    /// The cache is copied into a larger one, keys first, then values.
+    Concatenated,
+    /// They are written into memory that is there already.
+    Written,
 }
 
 impl Context {
@@ -96,7 +121,13 @@ impl Context {
             attention: AttentionKernel::Flash,
             dropout: false,
             kernels: Kernels::of(Framework::Pytorch, false),
+            cache: None,
         }
+    }
+
+    /// Tokens that a sample's last query can look back on, itself included.
+    pub fn keys(&self) -> u64 {
+        self.cache.map_or(0, |cache| cache.past) + self.sequence
     }
 
     /// Tokens in a micro-batch.

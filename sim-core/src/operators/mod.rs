@@ -15,15 +15,17 @@ mod ends;
 mod layer;
 mod norm;
 mod parameters;
+mod serving;
 mod soft_cap;
 mod split;
 
 pub use adapter::{Adapters, Targets};
 pub use base_format::BaseFormat;
-pub use context::{Backend, Context, Kernels};
+pub use context::{Append, Backend, CacheAccess, Context, Kernels};
 pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
 pub use parameters::{ParameterRole, ParameterTensor, Parameters};
+pub use serving::{Answer, answer_tape};
 
 use crate::trace::{Category, Phase};
 use std::ops::Range;

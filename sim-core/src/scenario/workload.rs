@@ -47,6 +47,9 @@ pub struct WorkloadChoice {
     pub block_size: u64,
     /// Serving engine: vllm, hf, llama.cpp, tensorrt-llm.
     pub engine: String,
+    /// Its version, such as `4.46`; the newest when missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_version: Option<String>,
 }
 
 impl Default for WorkloadChoice {
@@ -73,6 +76,7 @@ impl Default for WorkloadChoice {
             memory_utilization: 0.9,
             block_size: 16,
             engine: "vllm".to_owned(),
+            engine_version: None,
         }
     }
 }

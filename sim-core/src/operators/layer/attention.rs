@@ -44,13 +44,17 @@ impl Layer<'_> {
         if self.shape.positions == Positions::Rope {
             (query, key) = self.rotate(query, key, tokens * (query_width + key_width));
         }
+        if let Some(cache) = self.context.cache {
+            self.append(key, value, cache);
+        }
         let first = self.tape.operators.len();
-        let context = match self.context.attention {
-            AttentionKernel::Flash if self.writes_out_dropout() => {
+        let context = match (self.context.attention, self.context.cache) {
+            (AttentionKernel::Flash, Some(cache)) => self.cached_flash(query, key, value, cache),
+            (AttentionKernel::Flash, None) if self.writes_out_dropout() => {
                 self.math_attention(query, key, value)
             }
-            AttentionKernel::Flash => self.flash(query, key, value),
-            AttentionKernel::Eager => self.eager(query, key, value),
+            (AttentionKernel::Flash, None) => self.flash(query, key, value),
+            (AttentionKernel::Eager, _) => self.eager(query, key, value),
         };
         self.tape.attention_core = first..self.tape.operators.len();
         if one_product && !self.context.kernels.fused_projections {

@@ -1,6 +1,7 @@
 //! The operators of one transformer layer.
 
 mod attention;
+mod cached;
 mod mlp;
 mod scores;
 

@@ -12,7 +12,7 @@ impl Layer<'_> {
     /// Scores of all pairs, hidden or not.
     fn score_elements(&self) -> u64 {
         let heads = self.shape.attention.heads.div_ceil(self.context.tp);
-        self.context.batch * heads * self.context.sequence * self.context.sequence
+        self.context.batch * heads * self.context.sequence * self.context.keys()
     }
 
     fn has_attention_dropout(&self) -> bool {
@@ -26,8 +26,8 @@ impl Layer<'_> {
 
     /// One of the two products forward, and its two products backward.
     fn product(&self, operator: &mut Operator, bytes: u64) {
-        let sequence = self.context.sequence as f64;
-        let flops = self.attention_flops(sequence * sequence) / 2.0;
+        let pairs = (self.context.sequence * self.context.keys()) as f64;
+        let flops = self.attention_flops(pairs) / 2.0;
         let forward = Work { engine: Engine::Gemm, flops, bytes: bytes as f64, launches: 1.0 };
         operator.streams(forward, Work { flops: 2.0 * flops, launches: 2.0, ..forward });
     }
@@ -60,8 +60,10 @@ impl Layer<'_> {
         let size = self.context.size();
         let elements = self.score_elements();
         let query_bytes = self.tape.tensors[query.0].bytes;
-        let [key, value] = self.repeat_heads(key, value, query_bytes);
-        let traffic = elements * size + 2 * query_bytes;
+        // As many as the query heads have.
+        let keys_bytes = query_bytes / self.context.sequence * self.context.keys();
+        let [key, value] = self.repeat_heads(key, value, keys_bytes);
+        let traffic = elements * size + query_bytes + keys_bytes;
 
         let scores = self.tape.tensor("attention-scores", elements * size);
         let mut operator = Operator::new("attention-scores", &[query, key], &[scores]);
