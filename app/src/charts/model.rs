@@ -81,6 +81,11 @@ impl ChartModel {
         &self.simulation.trace
     }
 
+    /// True for a served batch instead of a training step.
+    pub fn serves(&self) -> bool {
+        self.simulation.plan.serving.is_some()
+    }
+
     /// A span of this trace; none for a task of another one.
     pub fn span(&self, task: TaskId) -> Option<Span<'_>> {
         ((task.0 as usize) < self.trace().len()).then(|| self.trace().span(task))

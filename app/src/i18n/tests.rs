@@ -125,6 +125,32 @@ fn scenarios() -> Vec<Scenario> {
             scenarios.push(base.edited_all(&edits).expect("the fields exist"));
         }
     }
+    for model in ["gpt2", "llama-2-7b", "gemma-2-2b", "bert-base"] {
+        for engine in ["vllm", "hf", "llama.cpp", "tensorrt-llm"] {
+            let base = serde_json::json!({
+                "model": { "preset": model, "layers": 4 },
+                "hardware": { "device": "a100", "devices_per_node": 4 },
+                "workload": { "kind": "infer", "engine": engine, "output_tokens": 300 },
+                "strategy": { "tp": 2, "pp": 2 },
+            });
+            let base = Scenario::from_value(base).expect("the scenario is whole");
+            for (version, weights, kv_cache, attention) in [
+                (Value::Null, "none", "fp16", "flash"),
+                ("4.38".into(), "int4-g128", "int8", "flash"),
+                ("4.46".into(), "gguf:q4_k_m", "q4_0", "eager"),
+            ] {
+                let edits = [
+                    Edit::new("workload.engine_version", version),
+                    Edit::new("quantization.weights", weights),
+                    Edit::new("quantization.kv_cache", kv_cache),
+                    Edit::new("workload.attention", attention),
+                    Edit::new("workload.input_tokens", 6000),
+                    Edit::new("workload.max_model_len", 8192),
+                ];
+                scenarios.push(base.edited_all(&edits).expect("the fields exist"));
+            }
+        }
+    }
     scenarios
 }
 
@@ -165,6 +191,8 @@ fn names_of(simulation: &Simulation, keys: &mut BTreeSet<String>) {
     }
     let questions = [
         Question::StepTime,
+        Question::TimeToFirstToken,
+        Question::TimePerOutputToken,
         Question::TokensPerSecond,
         Question::Mfu,
         Question::Bubble,

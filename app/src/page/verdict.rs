@@ -107,13 +107,37 @@ fn Speed() -> impl IntoView {
             </button>
         }
     };
-    view! {
-        <div class="speed">
+    let serves = Memo::new(move |_| time.get().is_some_and(|time| time.serving.is_some()));
+    let of_serving = move || {
+        view! {
+            {number("verdict.ttft", Question::TimeToFirstToken, |time| {
+                time.serving.map_or_else(String::new, |serving| format_secs(serving.ttft_s))
+            })}
+            <Show when=move || time.get().and_then(|time| time.serving?.tpot_s).is_some()>
+                {number("verdict.tpot", Question::TimePerOutputToken, |time| {
+                    let each = time.serving.and_then(|serving| serving.tpot_s);
+                    each.map_or_else(String::new, format_secs)
+                })}
+            </Show>
+            {number("verdict.generated", Question::TokensPerSecond, |time| {
+                format_count(time.tokens_per_s)
+            })}
+        }
+    };
+    let of_training = move || {
+        view! {
             {number("verdict.step", Question::StepTime, |time| format_secs(time.step_s))}
             {number("verdict.tokens", Question::TokensPerSecond, |time| {
                 format_count(time.tokens_per_s)
             })}
             {number("verdict.mfu", Question::Mfu, |time| percent(time.mfu))}
+        }
+    };
+    view! {
+        <div class="speed">
+            <Show when=move || serves.get() fallback=of_training>
+                {of_serving()}
+            </Show>
             <Show when=move || time.get().is_some_and(|time| time.exposed_comm_s > 0.0)>
                 {number("verdict.exposed", Question::ExposedCommunication, |time| {
                     format_secs(time.exposed_comm_s)
@@ -178,13 +202,24 @@ fn Job() -> impl IntoView {
 fn line(store: Store, key: &str) -> Option<String> {
     let locale = store.locale.get();
     store.shown().with(|shown| {
-        shown.as_ref().map(|shown| fill(text(locale, key), &setup(locale, &shown.plan)))
+        shown.as_ref().map(|shown| {
+            let serves = shown.plan.serving.is_some();
+            let key = if serves { format!("{key}-serving") } else { key.to_owned() };
+            fill(text(locale, &key), &setup(locale, &shown.plan))
+        })
     })
 }
 
 fn setup(locale: Locale, plan: &Plan) -> Vec<(&'static str, String)> {
     let words = |field: &str, value: serde_json::Value| setting(locale, field, &value);
+    let (workload, quantization) = (&plan.scenario.workload, &plan.scenario.quantization);
     vec![
+        ("input", workload.input_tokens.to_string()),
+        ("output", workload.output_tokens.to_string()),
+        ("concurrency", workload.concurrency.to_string()),
+        ("engine", words("workload.engine", json!(workload.engine))),
+        ("weights", words("quantization.weights", json!(quantization.weights))),
+        ("kv_cache", words("quantization.kv_cache", json!(quantization.kv_cache))),
         ("model", plan.model_name.clone()),
         ("count", plan.devices().to_string()),
         ("device", plan.device.name.to_owned()),

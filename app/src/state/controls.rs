@@ -4,7 +4,7 @@
 
 use sim_core::scenario::{
     AttentionKernel, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
-    OptimizerImplementation, Recompute, Scenario,
+    OptimizerImplementation, Recompute, Scenario, WorkloadKind,
 };
 
 /// The five sections of the left column.
@@ -90,22 +90,43 @@ fn is_catalogue_model(scenario: &Scenario) -> bool {
 }
 
 fn trains_lora(scenario: &Scenario) -> bool {
-    matches!(scenario.workload.finetune, Finetune::Lora(_))
+    is_training(scenario) && matches!(scenario.workload.finetune, Finetune::Lora(_))
 }
 
 fn trains_qlora(scenario: &Scenario) -> bool {
-    matches!(scenario.workload.finetune, Finetune::Qlora(_))
+    is_training(scenario) && matches!(scenario.workload.finetune, Finetune::Qlora(_))
 }
 
 /// Projections that get adapters.
 const TARGETS: Kind = Kind::Choice(&[Some("all-linear"), Some("attention"), Some("qv")]);
 
 const RANKS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+const fn training(control: Control) -> Control {
+    when(control, is_training)
+}
+
+const fn serving(control: Control) -> Control {
+    when(control, is_serving)
+}
+
+fn is_training(scenario: &Scenario) -> bool {
+    scenario.workload.kind == WorkloadKind::Train
+}
+
+fn is_serving(scenario: &Scenario) -> bool {
+    scenario.workload.kind == WorkloadKind::Infer
+}
+
 const POWERS_TO_16: &[u64] = &[1, 2, 4, 8, 16];
 const POWERS_TO_64: &[u64] = &[1, 2, 4, 8, 16, 32, 64];
 const NODES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const SEQUENCES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
 const BATCHES: &[u64] = &[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64];
+const TOKENS: &[u64] =
+    &[1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
+const BLOCKS: &[u64] = &[1, 8, 16, 32, 64, 128, 256];
+const REQUESTS: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const GLOBAL_BATCHES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
 /// All controls, in the order of the page.
@@ -120,14 +141,19 @@ pub const CONTROLS: &[Control] = &[
     basic(Section::Hardware, "hardware.device", Kind::DevicePicker),
     basic(Section::Hardware, "hardware.devices_per_node", Kind::Number(POWERS_TO_16)),
     basic(Section::Hardware, "hardware.nodes", Kind::Number(NODES)),
-    basic(Section::Job, "workload.sequence", Kind::Number(SEQUENCES)),
-    basic(Section::Job, "workload.micro_batch", Kind::Number(BATCHES)),
-    basic(Section::Job, "workload.global_batch", Kind::OptionalNumber(GLOBAL_BATCHES)),
     basic(
+        Section::Job,
+        "workload.kind",
+        Kind::Choice(&[Some(WorkloadKind::Train.name()), Some(WorkloadKind::Infer.name())]),
+    ),
+    training(basic(Section::Job, "workload.sequence", Kind::Number(SEQUENCES))),
+    training(basic(Section::Job, "workload.micro_batch", Kind::Number(BATCHES))),
+    training(basic(Section::Job, "workload.global_batch", Kind::OptionalNumber(GLOBAL_BATCHES))),
+    training(basic(
         Section::Job,
         "workload.finetune",
         Kind::Choice(&[Some("full"), Some("lora"), Some("qlora")]),
-    ),
+    )),
     when(basic(Section::Job, "workload.finetune.lora.rank", Kind::Number(RANKS)), trains_lora),
     when(basic(Section::Job, "workload.finetune.qlora.rank", Kind::Number(RANKS)), trains_qlora),
     when(
@@ -141,7 +167,7 @@ pub const CONTROLS: &[Control] = &[
     when(expert(Section::Job, "workload.finetune.lora.targets", TARGETS), trains_lora),
     when(expert(Section::Job, "workload.finetune.qlora.targets", TARGETS), trains_qlora),
     when(expert(Section::Job, "workload.finetune.qlora.double_quant", Kind::Toggle), trains_qlora),
-    basic(
+    training(basic(
         Section::Job,
         "workload.optimizer",
         Kind::Choice(&[
@@ -153,15 +179,30 @@ pub const CONTROLS: &[Control] = &[
             Some(Optimizer::Sgd.name()),
             Some(Optimizer::Muon.name()),
         ]),
-    ),
+    )),
+    serving(basic(
+        Section::Job,
+        "workload.engine",
+        Kind::Choice(&[Some("vllm"), Some("hf"), Some("llama.cpp"), Some("tensorrt-llm")]),
+    )),
+    serving(basic(Section::Job, "workload.input_tokens", Kind::Number(TOKENS))),
+    serving(basic(Section::Job, "workload.output_tokens", Kind::Number(TOKENS))),
+    serving(basic(Section::Job, "workload.concurrency", Kind::Number(REQUESTS))),
+    when(basic(Section::Job, "workload.max_model_len", Kind::Number(TOKENS)), |scenario| {
+        is_serving(scenario) && scenario.workload.engine != "hf"
+    }),
     basic(
         Section::Job,
         "workload.attention",
         Kind::Choice(&[Some(AttentionKernel::Flash.name()), Some(AttentionKernel::Eager.name())]),
     ),
-    expert(Section::Job, "workload.gradient_accumulation", Kind::OptionalNumber(GLOBAL_BATCHES)),
-    expert(Section::Job, "workload.dropout", Kind::Toggle),
-    expert(
+    training(expert(
+        Section::Job,
+        "workload.gradient_accumulation",
+        Kind::OptionalNumber(GLOBAL_BATCHES),
+    )),
+    training(expert(Section::Job, "workload.dropout", Kind::Toggle)),
+    training(expert(
         Section::Job,
         "workload.optimizer_implementation",
         Kind::Choice(&[
@@ -169,8 +210,8 @@ pub const CONTROLS: &[Control] = &[
             Some(OptimizerImplementation::Foreach.name()),
             Some(OptimizerImplementation::Loop.name()),
         ]),
-    ),
-    expert(
+    )),
+    training(expert(
         Section::Job,
         "workload.framework",
         Kind::Choice(&[
@@ -179,9 +220,12 @@ pub const CONTROLS: &[Control] = &[
             Some(Framework::Fsdp.name()),
             Some(Framework::Megatron.name()),
         ]),
-    ),
-    expert(Section::Job, "workload.compile", Kind::Toggle),
-    basic(Section::Strategy, "strategy.zero", Kind::Stages(&[0, 1, 2, 3])),
+    )),
+    training(expert(Section::Job, "workload.compile", Kind::Toggle)),
+    when(expert(Section::Job, "workload.block_size", Kind::Number(BLOCKS)), |scenario| {
+        is_serving(scenario) && matches!(scenario.workload.engine.as_str(), "vllm" | "tensorrt-llm")
+    }),
+    training(basic(Section::Strategy, "strategy.zero", Kind::Stages(&[0, 1, 2, 3]))),
     when(
         basic(
             Section::Strategy,
@@ -193,19 +237,21 @@ pub const CONTROLS: &[Control] = &[
             ]),
         ),
         |scenario| {
-            scenario.strategy.fsdp.is_some() || scenario.workload.framework == Framework::Fsdp
+            is_training(scenario)
+                && (scenario.strategy.fsdp.is_some()
+                    || scenario.workload.framework == Framework::Fsdp)
         },
     ),
     basic(Section::Strategy, "strategy.tp", Kind::Number(POWERS_TO_64)),
     when(basic(Section::Strategy, "strategy.sequence_parallel", Kind::Toggle), |scenario| {
-        scenario.strategy.tp > 1 || scenario.strategy.sequence_parallel
+        is_training(scenario) && (scenario.strategy.tp > 1 || scenario.strategy.sequence_parallel)
     }),
     basic(Section::Strategy, "strategy.pp", Kind::Number(POWERS_TO_64)),
     when(
         basic(Section::Strategy, "strategy.schedule", Kind::Choice(&[Some("1f1b"), Some("gpipe")])),
-        |scenario| scenario.strategy.pp > 1,
+        |scenario| is_training(scenario) && scenario.strategy.pp > 1,
     ),
-    basic(
+    training(basic(
         Section::Strategy,
         "strategy.recompute",
         Kind::Choice(&[
@@ -213,7 +259,46 @@ pub const CONTROLS: &[Control] = &[
             Some(Recompute::Selective.name()),
             Some(Recompute::Full.name()),
         ]),
-    ),
+    )),
+    serving(basic(
+        Section::Precision,
+        "quantization.weights",
+        Kind::Choice(&[
+            Some("none"),
+            Some("int8"),
+            Some("fp8"),
+            Some("int4-g128"),
+            Some("int3-g128"),
+            Some("nf4"),
+            Some("nf4-dq"),
+            Some("mxfp4"),
+            Some("nvfp4"),
+            Some("gguf:q8_0"),
+            Some("gguf:q6_k"),
+            Some("gguf:q5_k_m"),
+            Some("gguf:q4_k_m"),
+            Some("gguf:q4_0"),
+            Some("gguf:q3_k_m"),
+            Some("gguf:q2_k"),
+        ]),
+    )),
+    serving(basic(
+        Section::Precision,
+        "quantization.kv_cache",
+        Kind::Choice(&[
+            Some("fp16"),
+            Some("fp8"),
+            Some("int8"),
+            Some("int4"),
+            Some("q8_0"),
+            Some("q4_0"),
+        ]),
+    )),
+    serving(basic(
+        Section::Precision,
+        "quantization.activations",
+        Kind::Choice(&[Some("fp16"), Some("fp8"), Some("int8")]),
+    )),
     basic(
         Section::Precision,
         "workload.precision",
@@ -225,7 +310,11 @@ pub const CONTROLS: &[Control] = &[
             Some("fp32"),
         ]),
     ),
-    basic(Section::Precision, "workload.gradient_dtype", Kind::Choice(&[None, Some("fp32")])),
+    training(basic(
+        Section::Precision,
+        "workload.gradient_dtype",
+        Kind::Choice(&[None, Some("fp32")]),
+    )),
 ];
 
 /// The position of `value` on a slider over `stops`: its own, or that of the nearest below.
@@ -285,10 +374,12 @@ mod tests {
     fn no_control_offers_what_is_refused() {
         for control in CONTROLS {
             let Kind::Choice(names) = control.kind else { continue };
+            let mut start = scenario(control.field);
+            if !(control.applies)(&start) {
+                start.workload.kind = WorkloadKind::Infer;
+            }
             for &name in names {
-                let edited = scenario(control.field)
-                    .edited(&Edit::new(control.field, name))
-                    .expect("it is listed");
+                let edited = start.edited(&Edit::new(control.field, name)).expect("it is listed");
                 let refused = sim_core::simulate(&edited).err().unwrap_or_default();
                 assert!(
                     refused.iter().all(|issue| issue.code != IssueCode::NotSupported),

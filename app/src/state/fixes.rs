@@ -1,7 +1,8 @@
 //! Ways to make a scenario fit: candidates in order of effort, each believed only when simulated.
 
+use super::serving_fixes;
 use sim_core::quantity::Bytes;
-use sim_core::scenario::{Edit, Recompute, Scenario};
+use sim_core::scenario::{Edit, Recompute, Scenario, WorkloadKind};
 use std::collections::VecDeque;
 
 /// How many fixes are offered.
@@ -33,6 +34,9 @@ impl Search {
     /// A search for `scenario`, which runs `replicas` copies of the model; `larger_devices` are ids
     /// of devices with more memory, the smallest first.
     pub fn new(scenario: &Scenario, replicas: u64, larger_devices: &[&str]) -> Self {
+        if scenario.workload.kind == WorkloadKind::Infer {
+            return Self::over(scenario, serving_fixes::families(scenario, larger_devices));
+        }
         let strategy = &scenario.strategy;
         let hardware = &scenario.hardware;
         let mut families: Vec<Vec<Vec<Edit>>> = Vec::new();
@@ -98,14 +102,19 @@ impl Search {
                 })
                 .collect(),
         );
-        let families = families
-            .into_iter()
-            .map(|family| {
-                family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect()
-            })
-            .collect();
-        let devices = (hardware.devices_per_node, hardware.nodes);
-        Self { families, devices, found: Vec::new() }
+        let families = families.into_iter().map(|family| {
+            family.into_iter().map(|edits| with_whole_batch(scenario, edits)).collect()
+        });
+        Self::over(scenario, families.collect())
+    }
+
+    fn over(scenario: &Scenario, families: Vec<Vec<Vec<Edit>>>) -> Self {
+        let hardware = &scenario.hardware;
+        Self {
+            families: families.into_iter().map(Family::from).collect(),
+            devices: (hardware.devices_per_node, hardware.nodes),
+            found: Vec::new(),
+        }
     }
 
     /// What fits so far, the least effort first.
@@ -171,16 +180,16 @@ fn micro_batch(size: u64) -> Edit {
     Edit::new("workload.micro_batch", size)
 }
 
-fn devices(count: u64) -> Edit {
+pub(super) fn devices(count: u64) -> Edit {
     Edit::new("hardware.devices_per_node", count)
 }
 
 /// Replicas follow from the number of GPUs.
-fn derived_replicas() -> Edit {
+pub(super) fn derived_replicas() -> Edit {
     Edit::new("strategy.dp", serde_json::Value::Null)
 }
 
-fn halvings(from: u64) -> impl Iterator<Item = u64> {
+pub(super) fn halvings(from: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(from / 2), |size| Some(size / 2)).take_while(|&size| size > 0)
 }
 

@@ -12,6 +12,7 @@ pub mod import;
 pub mod link;
 pub mod notice;
 pub mod preferences;
+mod serving_fixes;
 pub mod sources;
 pub mod start;
 pub mod store;

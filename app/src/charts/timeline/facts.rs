@@ -73,19 +73,20 @@ pub fn facts(model: &ChartModel, task: TaskId, locale: Locale, unit: Unit) -> Op
     ];
     let pace = [("rate", in_words(rate, unit)), ("bound", bound.to_owned())];
     Some(Facts {
-        title: title(&span, locale),
+        title: title(model, &span, locale),
         phase: operation.phase,
         short: filled(locale, "chart.span.short", &short),
         pace: if seconds > 0.0 { filled(locale, "chart.span.pace", &pace) } else { String::new() },
         rows,
-        waited_for: model.waited_for(task).map(|span| (span.task, title(&span, locale))),
+        waited_for: model.waited_for(task).map(|span| (span.task, title(model, &span, locale))),
     })
 }
 
-/// `Attention · layer 12 · micro-batch 3`.
-fn title(span: &Span<'_>, locale: Locale) -> String {
+/// `Attention · layer 12 · micro-batch 3`; a served batch has steps.
+fn title(model: &ChartModel, span: &Span<'_>, locale: Locale) -> String {
+    let turn = if model.serves() { "step" } else { "micro-batch" };
     let mut title = text(locale, &format!("operation.{}", span.operation.name)).to_owned();
-    for (key, number) in [("layer", span.layer), ("micro-batch", span.micro_batch)] {
+    for (key, number) in [("layer", span.layer), (turn, span.micro_batch)] {
         if let Some(number) = number {
             title.push_str(" · ");
             title.push_str(&filled(locale, &format!("chart.span.{key}"), &[("number", number)]));

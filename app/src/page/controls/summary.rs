@@ -6,11 +6,14 @@ use crate::state::controls::Section;
 use crate::state::values::{setting, sharding};
 use leptos::prelude::*;
 use serde_json::{Value, json};
-use sim_core::scenario::{ModelChoice, Scenario};
+use sim_core::scenario::{ModelChoice, Scenario, WorkloadKind};
 
 /// What the section says, in the reader's language.
 pub fn line(store: Store, section: Section) -> String {
-    let template = store.text(&format!("summary.{}", section.name()));
+    let serves = store.scenario().with(|s| s.workload.kind == WorkloadKind::Infer);
+    let own = matches!(section, Section::Job | Section::Strategy | Section::Precision);
+    let job = if serves && own { "-serving" } else { "" };
+    let template = store.text(&format!("summary.{}{job}", section.name()));
     let values = store.scenario().with(|scenario| values(store, section, scenario));
     fill(template, &values)
 }
@@ -29,6 +32,10 @@ fn values(store: Store, section: Section, scenario: &Scenario) -> Vec<(&'static 
             ("sequence", workload.sequence.to_string()),
             ("micro_batch", workload.micro_batch.to_string()),
             ("optimizer", words("workload.optimizer", json!(workload.optimizer))),
+            ("input", workload.input_tokens.to_string()),
+            ("output", workload.output_tokens.to_string()),
+            ("concurrency", workload.concurrency.to_string()),
+            ("engine", words("workload.engine", json!(workload.engine))),
         ],
         Section::Strategy => vec![
             ("sharding", sharding(store.locale.get(), strategy)),
@@ -40,6 +47,8 @@ fn values(store: Store, section: Section, scenario: &Scenario) -> Vec<(&'static 
             vec![
                 ("precision", words("workload.precision", json!(workload.precision))),
                 ("gradients", words("workload.gradient_dtype", json!(gradients))),
+                ("weights", words("quantization.weights", json!(scenario.quantization.weights))),
+                ("kv_cache", words("quantization.kv_cache", json!(scenario.quantization.kv_cache))),
             ]
         }
     }

@@ -116,6 +116,8 @@ fn question_name(locale: Locale, question: Question) -> &'static str {
     match question {
         Question::Memory { category, .. } => text(locale, &format!("category.{}", category.name())),
         Question::StepTime => text(locale, "question.step-time"),
+        Question::TimeToFirstToken => text(locale, "question.time-to-first-token"),
+        Question::TimePerOutputToken => text(locale, "question.time-per-output-token"),
         Question::TokensPerSecond => text(locale, "question.tokens-per-second"),
         Question::Mfu => text(locale, "question.mfu"),
         Question::Bubble => text(locale, "question.bubble"),
