@@ -7,7 +7,7 @@ mod serving;
 
 pub use flops::{StepFlops, step_flops};
 pub use occupancy::{Occupancy, measure};
-pub use serving::{flops as served_flops, reserved as reserved_for_serving};
+pub use serving::{flops as served_flops, matrix_peak, reserved as reserved_for_serving};
 
 use crate::cost::CostModel;
 use crate::issue::{Issue, IssueCode};
@@ -24,7 +24,7 @@ use crate::trace::Trace;
 pub fn report(plan: &Plan, cost: &CostModel, trace: &Trace, mut issues: Vec<Issue>) -> Report {
     let (memory, time) = match &plan.serving {
         None => (memory::report(plan, cost, trace), time(plan, cost, trace)),
-        Some(job) => (serving::memory(plan, job, trace), serving::time(plan, job, cost, trace)),
+        Some(job) => (serving::memory(plan, job, trace), serving::time(plan, job, trace)),
     };
     let fullest = memory.per_rank.iter().map(|rank| rank.driver_total_gib).fold(0.0, libm::fmax);
     let has_room = fullest <= memory.capacity_gib;

@@ -2,12 +2,12 @@
 
 use super::memory::{allocated, gib_at_peak};
 use super::occupancy::measure;
-use crate::cost::CostModel;
+use crate::cost::peak;
 use crate::engine::MemoryCurve;
 use crate::memory::FRAGMENTATION;
 use crate::model::Architecture;
 use crate::plan::Plan;
-use crate::quantity::Bytes;
+use crate::quantity::{Bytes, FlopsPerSec};
 use crate::report::{
     Breakdown, MemoryReport, ModelStateBytes, PhasesReport, RankMemory, ServingPhases, ServingTime,
     TimeReport,
@@ -130,8 +130,13 @@ pub fn flops(plan: &Plan, serving: &Serving) -> f64 {
     (plan.dp * serving.running) as f64 * (tokens * each_token + pairs + answers * head)
 }
 
+/// The dense peak that utilizations are shares of: that of the products with weights.
+pub fn matrix_peak(plan: &Plan, serving: &Serving) -> FlopsPerSec {
+    peak(&plan.device, serving.math).expect("a checked plan has arithmetic that its device can run")
+}
+
 /// The time part of a report.
-pub fn time(plan: &Plan, serving: &Serving, cost: &CostModel, trace: &Trace) -> TimeReport {
+pub fn time(plan: &Plan, serving: &Serving, trace: &Trace) -> TimeReport {
     let step_s = trace.duration();
     let devices = plan.devices() as f64;
     let running = plan.dp * serving.running;
@@ -139,6 +144,7 @@ pub fn time(plan: &Plan, serving: &Serving, cost: &CostModel, trace: &Trace) -> 
     let tokens = if encodes { serving.input_tokens } else { serving.output_tokens };
     let tokens_per_s = running as f64 * tokens as f64 / step_s;
     let per_device = flops(plan, serving) / step_s / devices;
+    let peak = matrix_peak(plan, serving);
     let ttft_s = trace.classes().iter().map(|class| class.forward_end).fold(0.0, libm::fmax);
     let more = serving.output_tokens - 1;
     let occupancy = measure(trace);
@@ -149,8 +155,8 @@ pub fn time(plan: &Plan, serving: &Serving, cost: &CostModel, trace: &Trace) -> 
         tokens_per_s,
         tokens_per_s_per_device: tokens_per_s / devices,
         tflops_per_device: per_device / 1e12,
-        mfu: per_device / cost.peak().get(),
-        hfu: per_device / cost.peak().get(),
+        mfu: per_device / peak.get(),
+        hfu: per_device / peak.get(),
         bubble_fraction: if plan.pp > 1 { occupancy.bubble_fraction } else { 0.0 },
         exposed_comm_s: occupancy.exposed_comm_s,
         serving: Some(ServingTime {

@@ -2,7 +2,7 @@
 
 use super::{Explanation, Symbol, Value, count, symbol};
 use crate::cost::CostModel;
-use crate::estimate::{measure, served_flops, step_flops};
+use crate::estimate::{matrix_peak, measure, served_flops, step_flops};
 use crate::formulas;
 use crate::quantity::Bytes;
 use crate::report::TimeReport;
@@ -23,10 +23,9 @@ pub fn tokens_per_second(simulation: &Simulation) -> Explanation {
 /// Model FLOP utilization.
 pub fn mfu(simulation: &Simulation) -> Explanation {
     let plan = &simulation.plan;
-    let peak = CostModel::new(plan).peak().get();
-    let flops = match &plan.serving {
-        None => step_flops(plan).model,
-        Some(job) => served_flops(plan, job),
+    let (flops, peak) = match &plan.serving {
+        None => (step_flops(plan).model, CostModel::new(plan).peak().get()),
+        Some(job) => (served_flops(plan, job), matrix_peak(plan, job).get()),
     };
     let symbols = vec![
         symbol("F_model", "model-flops", Value::Flops(flops)),

@@ -44,14 +44,14 @@ impl Engine {
 
     /// Whether it keeps a cache in a format.
     pub const fn caches(self, format: KvFormat) -> bool {
-        match (self, format) {
+        matches!(
+            (self, format),
             (_, KvFormat::Plain(DType::Fp16 | DType::Bf16))
-            | (Self::Vllm | Self::TensorRtLlm, KvFormat::Fp8)
-            | (Self::HuggingFace, KvFormat::Int { .. } | KvFormat::Plain(_))
-            | (Self::LlamaCpp, KvFormat::Gguf(_) | KvFormat::Plain(_))
-            | (Self::TensorRtLlm, KvFormat::Int { bits: 8 }) => true,
-            _ => false,
-        }
+                | (Self::Vllm | Self::TensorRtLlm, KvFormat::Fp8)
+                | (Self::HuggingFace, KvFormat::Int { .. } | KvFormat::Plain(_))
+                | (Self::LlamaCpp, KvFormat::Gguf(_) | KvFormat::Plain(_))
+                | (Self::TensorRtLlm, KvFormat::Int { bits: 8 })
+        )
     }
 
     /// The name in a scenario file.

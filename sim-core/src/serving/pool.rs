@@ -30,7 +30,7 @@ pub struct KvPool {
 pub fn runtime(plan: &Plan, serving: &Serving) -> RuntimeMemory {
     let mut runtime = runtime_memory(plan.tp * plan.pp);
     if serving.profile.graphs {
-        runtime.bytes = runtime.bytes + Bytes::mib(GRAPHS.value);
+        runtime.bytes += Bytes::mib(GRAPHS.value);
         runtime.assumptions.push(GRAPHS);
     }
     runtime

@@ -7,7 +7,7 @@ use crate::operators::{Engine, Operator, Tape, TensorId, Work};
 use crate::plan::Plan;
 use crate::quantity::{FlopsPerSec, Secs};
 use crate::report::Assumption;
-use crate::serving::{EAGER_OPERATION, Serving, bytes_per_weight};
+use crate::serving::{EAGER_OPERATION, Profile, Serving, bytes_per_weight};
 use crate::trace::Bound;
 
 /// Prices the operators of a job's steps.
@@ -43,13 +43,8 @@ impl<'a> Pricer<'a> {
     /// The operators of `tape` with weights read as they are stored.
     pub fn stored(&self, tape: &Tape, kind: LayerKind) -> Tape {
         let mut tape = tape.clone();
-        let size = crate::serving::step_context(
-            self.plan,
-            self.serving,
-            crate::serving::Steps::prefill(self.serving).at(0),
-            None,
-        )
-        .size();
+        let recipe = Profile::recipe(self.serving.engine, self.plan.precision);
+        let size = recipe.compute.bytes();
         let tensors = tape.tensors.clone();
         for operator in &mut tape.operators {
             let numbers = weights_read(operator, |id| tensors[id.0].bytes) / size as f64;
@@ -70,8 +65,7 @@ impl<'a> Pricer<'a> {
 
     /// An operator on the GPU.
     pub fn compute(&self, name: &str, work: &Work) -> Cost {
-        let is_product = PRODUCTS.contains(&name) || name == "vocabulary";
-        let cost = if is_product && work.engine == Engine::Gemm && name != "vocabulary" {
+        let cost = if PRODUCTS.contains(&name) && work.engine == Engine::Gemm {
             self.cost.compute_at(work, self.matrix_peak)
         } else {
             self.cost.compute(work)
