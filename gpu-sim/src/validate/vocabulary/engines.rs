@@ -129,11 +129,13 @@ fn version_after(text: &str, word: &str) -> Option<(u32, u32)> {
 }
 
 impl Engine {
-    /// The engine's fields in `workload`. The one place to write the version down when the scenario
-    /// format has a field for it.
+    /// The engine's fields in `workload`; the version where it makes a difference.
     pub fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("engine".to_owned(), json!(self.family.name()));
+        if let (Family::Transformers, Some((major, minor))) = (self.family, self.version) {
+            fields.insert("engine_version".to_owned(), json!(format!("{major}.{minor}")));
+        }
         fields
     }
 }
