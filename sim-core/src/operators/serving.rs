@@ -50,11 +50,8 @@ pub fn answer_tape(shape: &ModelShape, context: &Context, answer: Answer) -> Tap
     let input = enter_split(&mut tape, &chosen, shape.hidden, stream);
     let projection = Projection { name: "vocabulary", outputs: &[part], width, bias: false };
     project(&mut tape, &chosen, shape.hidden, input, &[projection]);
+    let part = if shape.module.soft_caps { soft_cap(&mut tape, &chosen, part) } else { part };
     let mut logits = part;
-    if shape.module.soft_caps {
-        logits = soft_cap(&mut tape, &chosen, logits);
-    }
-    let part = logits;
     let numbers = rows * shape.vocab;
     if context.tp > 1 {
         let bytes = numbers * context.size();

@@ -113,6 +113,17 @@ pub enum Buffers {
     Static,
 }
 
+/// Where cosines and sines of the rotary embedding come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotaryTables {
+    /// Kernels compute them, or read a table too small to count.
+    Inside,
+    /// A step makes those of its tokens, once for all layers.
+    EveryStep,
+    /// Every layer keeps those of the longest context (Transformers before 4.45).
+    EveryLayer,
+}
+
 /// What an engine does, by version and device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
@@ -127,8 +138,7 @@ pub struct Profile {
     pub all_logits: bool,
     /// The caller's frames hold a layer's input, and the embeddings, while the model runs.
     pub frames_hold_inputs: bool,
-    /// Rotary tables of every layer for the longest context.
-    pub rotary_tables: bool,
+    pub rotary: RotaryTables,
     /// The token table stays in host memory.
     pub table_on_host: bool,
     /// One scratch for the largest matrix in 16 bits, where codes are 4-bit integers.
@@ -220,7 +230,7 @@ impl Profile {
             step_tokens: None,
             all_logits: old,
             frames_hold_inputs: true,
-            rotary_tables: old,
+            rotary: if old { RotaryTables::EveryLayer } else { RotaryTables::EveryStep },
             dequantizes: true,
             eager: true,
             rounding: 1,
@@ -278,7 +288,7 @@ const FUSED: Profile = Profile {
     most_requests: 256,
     all_logits: false,
     frames_hold_inputs: false,
-    rotary_tables: false,
+    rotary: RotaryTables::Inside,
     table_on_host: false,
     dequantizes: false,
     eager: false,

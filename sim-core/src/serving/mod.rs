@@ -12,7 +12,9 @@ mod tapes;
 mod weights;
 
 pub use cache::CacheLayout;
-pub use engine::{Buffers, CachePolicy, EAGER_OPERATION, Engine, EngineVersion, Profile};
+pub use engine::{
+    Buffers, CachePolicy, EAGER_OPERATION, Engine, EngineVersion, Profile, RotaryTables,
+};
 pub use job::Serving;
 pub use pool::{KvPool, kv_pool, largest_step_bytes, runtime};
 pub use steps::{StepKind, StepSpec, Steps};

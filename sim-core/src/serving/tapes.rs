@@ -1,6 +1,6 @@
 //! The operators of one step of a serving job.
 
-use super::{CachePolicy, Profile, Serving, StepKind, StepSpec};
+use super::{CachePolicy, Profile, RotaryTables, Serving, StepKind, StepSpec};
 use crate::model::LayerKind;
 use crate::operators::{
     Answer, Append, CacheAccess, Context, Tape, answer_tape, embedding_tape, layer_tape,
@@ -67,8 +67,13 @@ impl Tapes {
         let profile = &serving.profile;
         let rows = if profile.all_logits { ends.tokens() } else { step.answers };
         let answer = Answer { rows, widens: true, sorts: false };
+        let mut embedding = embedding_tape(shape, &ends, plan.tied());
+        if profile.rotary != RotaryTables::EveryStep {
+            embedding.operators.retain(|operator| operator.name != "rotary-tables");
+            embedding.retained.clear();
+        }
         Self {
-            embedding: embedding_tape(shape, &ends, plan.tied()),
+            embedding,
             layers: layers.collect(),
             answer: (step.answers > 0).then(|| answer_tape(shape, &ends, answer)),
         }

@@ -6,13 +6,13 @@ use crate::engine::{Moment, PoolId, ResourceId, TaskId};
 use crate::formats::WeightFormat;
 use crate::lowering::builder::{ClassSeed, TraceBuilder};
 use crate::lowering::compiled::CompiledStep;
-use crate::model::LayerKind;
+use crate::model::{LayerKind, Positions};
 use crate::operators::Append;
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
 use crate::serving::{
-    Buffers, CachePolicy, Serving, StepSpec, kv_pool, largest_step_bytes, plain_bytes,
-    stage_weights, step_context,
+    Buffers, CachePolicy, RotaryTables, Serving, StepSpec, kv_pool, largest_step_bytes,
+    plain_bytes, stage_weights, step_context,
 };
 use crate::trace::{Category, LaneKind, TaskInfo};
 
@@ -124,8 +124,9 @@ impl<'a> StageEmitter<'a> {
             hold(Category::Transient, "compute-buffer", bytes);
         }
         let shape = &plan.model;
-        if profile.rotary_tables && shape.positions == crate::model::Positions::Rope {
-            // Cosine and sine of every position, in every layer (Transformers before 4.45).
+        let every_layer = profile.rotary == RotaryTables::EveryLayer;
+        if every_layer && shape.positions == Positions::Rope {
+            // Cosine and sine of every position.
             let layer = 2 * shape.max_sequence * shape.attention.head_dim * plain_bytes(plan);
             let layers = plan.stages[self.number].layers;
             hold(Category::Transient, "rotary-tables", layers * layer);
@@ -168,6 +169,12 @@ impl<'a> StageEmitter<'a> {
             if held && layer == self.layers().start {
                 let category = Category::Activations;
                 builder.change(self.pool, Moment::End, category, "input-embeddings", stream);
+            }
+            if stage.has_embedding && layer + 1 == self.layers().end {
+                for (name, bytes) in &units.for_all_layers {
+                    let freed = -signed(*bytes);
+                    builder.change(self.pool, Moment::End, Category::Activations, name, freed);
+                }
             }
             if held && layer + 1 == self.layers().end {
                 let category = Category::Activations;

@@ -15,6 +15,8 @@ pub struct StepUnits {
     pub embedding: Vec<CompiledStep>,
     pub layers: Vec<(LayerKind, Vec<CompiledStep>)>,
     pub answer: Option<Vec<CompiledStep>>,
+    /// Names and bytes of what the embedding makes for all layers.
+    pub for_all_layers: Vec<(&'static str, u64)>,
 }
 
 impl StepUnits {
@@ -29,7 +31,9 @@ impl StepUnits {
             }
             compile(pricer, &tape, tables)
         };
+        let made = tapes.embedding.retained.iter().map(|id| &tapes.embedding.tensors[id.0]);
         Self {
+            for_all_layers: made.map(|tensor| (tensor.name, tensor.bytes)).collect(),
             embedding: compile(&tapes.embedding, ends),
             layers: tapes.layers.iter().map(|(kind, tape)| (*kind, compile(tape, *kind))).collect(),
             answer: tapes.answer.as_ref().map(|tape| compile(tape, ends)),
@@ -66,7 +70,13 @@ impl StepUnits {
 /// Lets the inputs of a layer and of its blocks live as long as Python's frames hold them: until the
 /// layer, the attention and the feed-forward block return; the model's output until all is done.
 fn hold_inputs(tape: &mut Tape) {
-    for (first, last) in [("query", "attention-output"), ("gate", "down"), ("up", "down")] {
+    for (first, last) in [
+        ("query", "attention-output"),
+        ("qkv", "attention-output"),
+        ("gate", "down"),
+        ("gate-up", "down"),
+        ("up", "down"),
+    ] {
         let position = |name| tape.operators.iter().position(|operator| operator.name == name);
         if let (Some(first), Some(last)) = (position(first), position(last)) {
             let input = tape.operators[first].reads[0];
