@@ -3,7 +3,7 @@
 //! The page and the tests go over this list; a control is added by listing it.
 
 use sim_core::scenario::{
-    AttentionKernel, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
+    AttentionKernel, CrossEntropy, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
     OptimizerImplementation, Recompute, Scenario,
 };
 
@@ -158,6 +158,15 @@ pub const CONTROLS: &[Control] = &[
         Section::Job,
         "workload.attention",
         Kind::Choice(&[Some(AttentionKernel::Flash.name()), Some(AttentionKernel::Eager.name())]),
+    ),
+    expert(
+        Section::Job,
+        "workload.cross_entropy",
+        Kind::Choice(&[
+            Some(CrossEntropy::Default.name()),
+            Some(CrossEntropy::Fused.name()),
+            Some(CrossEntropy::Chunked.name()),
+        ]),
     ),
     expert(Section::Job, "workload.gradient_accumulation", Kind::OptionalNumber(GLOBAL_BATCHES)),
     expert(Section::Job, "workload.dropout", Kind::Toggle),
