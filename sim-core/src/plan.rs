@@ -8,8 +8,8 @@ use crate::operators::{
 };
 use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
-    AttentionKernel, Framework, FsdpMode, Optimizer, OptimizerImplementation, Recompute, Scenario,
-    ScheduleName,
+    AttentionKernel, CrossEntropy, Framework, FsdpMode, Optimizer, OptimizerImplementation,
+    Recompute, Scenario, ScheduleName,
 };
 use crate::serving::Serving;
 
@@ -63,6 +63,7 @@ pub struct Plan {
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
     pub attention: AttentionKernel,
+    pub cross_entropy: CrossEntropy,
     pub dropout: bool,
     pub framework: Framework,
     pub compile: bool,
@@ -106,7 +107,11 @@ impl Plan {
             adapters: self.adapters,
             attention: self.attention,
             dropout: self.dropout,
-            kernels: Kernels { backend: self.backend, ..Kernels::of(self.framework, self.compile) },
+            kernels: Kernels {
+                backend: self.backend,
+                cross_entropy: self.cross_entropy,
+                ..Kernels::of(self.framework, self.compile)
+            },
             cache: None,
         }
     }

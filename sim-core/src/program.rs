@@ -336,6 +336,16 @@ impl<'a> Derivation<'a> {
         let operator = &self.tape.operators[index];
         let mut effects = Vec::new();
         let mut added = Vec::new();
+        let made_forward = operator.gradient == GradientRule::MadeForward;
+        if made_forward {
+            // What was saved becomes the gradients, which are allocated below.
+            for &id in &operator.saves {
+                self.release(id, &mut effects);
+            }
+            for effect in &mut effects {
+                effect.moment = Moment::Start;
+            }
+        }
         if !operator.writes.is_empty() {
             added = self.make_gradients(operator, &mut effects);
         }
@@ -345,7 +355,7 @@ impl<'a> Derivation<'a> {
                 self.drop_gradient(gradient, &mut effects);
             }
         }
-        for &id in &operator.saves {
+        for &id in operator.saves.iter().filter(|_| !made_forward) {
             self.release(id, &mut effects);
         }
         let mut steps = backward_steps(operator);
@@ -392,7 +402,7 @@ impl<'a> Derivation<'a> {
         inputs.retain(|id| self.tape.tensors[id.0].differentiable);
         let of_output = match operator.gradient {
             GradientRule::Alias => self.gradient_of_outputs(operator),
-            GradientRule::Fresh | GradientRule::InPlaceOfSaved => None,
+            GradientRule::Fresh | GradientRule::InPlaceOfSaved | GradientRule::MadeForward => None,
         };
         for id in inputs {
             let exists = self.gradient_of[id.0].is_some();
@@ -402,6 +412,11 @@ impl<'a> Derivation<'a> {
                         self.gradients[shared].references += 1;
                         self.gradient_of[id.0] = Some(shared);
                     }
+                }
+                (GradientRule::InPlaceOfSaved, _) if self.tape.retained.contains(&id) => {
+                    // Whoever retains the tensor holds its gradient.
+                    self.new_gradient(id);
+                    self.gradients.last_mut().expect("it was just added").tensors.clear();
                 }
                 (GradientRule::InPlaceOfSaved, _) if operator.saves.contains(&id) => {
                     // The saved tensor turns into the gradient: same bytes, no allocation, and

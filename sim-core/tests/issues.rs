@@ -53,6 +53,19 @@ fn every_problem_names_its_field() {
             "workload.global_batch",
         ),
         (
+            on(
+                "\"llama-2-7b\"",
+                r#""workload": {"cross_entropy": "chunked"}, "strategy": {"tp": 2}"#,
+            ),
+            IssueCode::NotSupported,
+            "workload.cross_entropy",
+        ),
+        (
+            on("\"bert-large\"", r#""workload": {"sequence": 512, "cross_entropy": "fused"}"#),
+            IssueCode::NotSupported,
+            "workload.cross_entropy",
+        ),
+        (
             on("\"llama-2-7b\"", "\"workload\": {\"gradient_dtype\": \"fp8\"}"),
             IssueCode::NotSupported,
             "workload.gradient_dtype",

@@ -2,10 +2,14 @@
 
 #![cfg(not(target_arch = "wasm32"))]
 
+use sim_core::engine::Moment;
 use sim_core::model::{Activation, ModelShape, catalog};
-use sim_core::operators::{Backend, Context, Kernels, Tape, Tied, head_tape, layer_tape};
-use sim_core::precision::{Precision, Recipe};
-use sim_core::scenario::{AttentionKernel, Framework};
+use sim_core::operators::{
+    Adapters, Backend, Context, Engine, Kernels, Tape, Targets, Tied, Work, head_tape, layer_tape,
+};
+use sim_core::precision::{DType, Precision, Recipe};
+use sim_core::program::{StepWork, derive};
+use sim_core::scenario::{AttentionKernel, CrossEntropy, Framework};
 
 /// The shape of Korthikanti et al. 2022, Table 3: GPT with 4·h wide MLPs.
 fn gpt(hidden: u64, heads: u64) -> ModelShape {
@@ -136,4 +140,98 @@ fn forward_flops_follow_from_the_matrices() {
     );
     let head = head_tape(shape, &context, Tied::No).forward_flops();
     assert_eq!(head, 2.0 * tokens * 4096.0 * 32_000.0);
+}
+
+/// Bytes that a tape's forward leaves alive, and the most that is alive at once, its input included.
+fn kept_and_peak(tape: &Tape) -> (i64, i64) {
+    let program = derive(tape, &[], false);
+    let input = tape.input.map_or(0, |input| tape.tensors[input.0].bytes as i64);
+    let (mut alive, mut peak, mut kept) = (input, input, 0_i64);
+    for (i, step) in program.forward.iter().chain(&program.backward).enumerate() {
+        for moment in [Moment::Start, Moment::End] {
+            for effect in step.effects.iter().filter(|effect| effect.moment == moment) {
+                alive += effect.delta;
+                peak = peak.max(alive);
+            }
+        }
+        if i + 1 == program.forward.len() {
+            kept = alive;
+        }
+    }
+    (kept, peak)
+}
+
+/// A head without a norm, 1024 tokens of 512 channels over 32768 rows, everything in bfloat16.
+fn head(framework: Framework, cross_entropy: CrossEntropy) -> Tape {
+    let mut shape = gpt(512, 8);
+    shape.vocab = 32_768;
+    shape.final_norm = false;
+    let kernels = Kernels { cross_entropy, ..Kernels::of(framework, false) };
+    let context = Context { kernels, ..Context::new(1024, Precision::Bf16Pure) };
+    head_tape(&shape, &context, Tied::No)
+}
+
+#[test]
+fn a_fused_loss_has_its_logits_once() {
+    let (stream, logits) = (2 * 1024 * 512, 2 * 1024 * 32_768);
+    // The gradient of the stream is made while the logits' own is still there.
+    let (kept, peak) = kept_and_peak(&head(Framework::Megatron, CrossEntropy::Fused));
+    assert_eq!((kept, peak), (stream + logits, 2 * stream + logits));
+    // The same where the model's output object holds the logits: they are the gradient.
+    let (kept, peak) = kept_and_peak(&head(Framework::Pytorch, CrossEntropy::Fused));
+    assert_eq!((kept, peak), (stream + logits, 2 * stream + logits));
+    // Written out: logits, an fp32 copy in passing, log-probabilities and two fp32 gradients.
+    let (kept, peak) = kept_and_peak(&head(Framework::Pytorch, CrossEntropy::Default));
+    assert_eq!((kept, peak), (stream + 3 * logits, stream + 7 * logits));
+    let (kept, peak) = kept_and_peak(&head(Framework::Megatron, CrossEntropy::Default));
+    assert_eq!((kept, peak), (stream + 2 * logits, stream + 3 * logits));
+}
+
+#[test]
+fn a_loss_in_chunks_keeps_gradients_instead_of_logits() {
+    let tape = head(Framework::Pytorch, CrossEntropy::Chunked);
+    // ⌈1024 / ⌈32768 / 512⌉⌉ = 16 tokens at a time.
+    let (stream, matrix, chunk) = (2 * 1024 * 512, 2 * 512 * 32_768, 2 * 16 * 32_768);
+    let kept = stream + matrix;
+    let (losses, part) = (4 * 1024, 2 * 16 * 512);
+    assert_eq!(kept_and_peak(&tape), (kept, stream + kept + chunk + losses + part));
+    // Three products forward, none backward; the matrix's gradient is made once.
+    let product = 2.0 * 1024.0 * 512.0 * 32_768.0;
+    assert_eq!(tape.forward_flops(), 3.0 * product);
+    let program = derive(&tape, &[], false);
+    assert!(
+        program.backward.iter().all(|step| matches!(
+            step.work,
+            StepWork::Compute(Work { engine: Engine::Vector, .. })
+        ))
+    );
+    let made: u64 = program.backward.iter().map(|step| step.parameters).sum();
+    assert_eq!(made, 512 * 32_768);
+    assert!(program.forward.iter().all(|step| step.parameters == 0));
+    // The step that hands the gradient on frees the kept one before: both never exist.
+    let step = program.backward.iter().find(|step| step.parameters > 0).expect("the head's");
+    let starts = step.effects.iter().filter(|effect| effect.moment == Moment::Start);
+    assert_eq!(starts.map(|effect| effect.delta).sum::<i64>(), -matrix);
+}
+
+#[test]
+fn a_frozen_head_in_chunks_keeps_no_gradient_of_its_matrix() {
+    let mut shape = gpt(512, 8);
+    shape.vocab = 32_768;
+    shape.final_norm = false;
+    let kernels =
+        Kernels { cross_entropy: CrossEntropy::Chunked, ..Kernels::of(Framework::Pytorch, false) };
+    let adapters = Adapters {
+        rank: 8,
+        targets: Targets { query: true, ..Targets::default() },
+        dropout: false,
+        weights: DType::Bf16,
+        base: None,
+    };
+    let context =
+        Context { kernels, adapters: Some(adapters), ..Context::new(1024, Precision::Bf16Pure) };
+    let tape = head_tape(&shape, &context, Tied::No);
+    assert_eq!(kept_and_peak(&tape).0, 2 * 1024 * 512);
+    assert_eq!(tape.forward_flops(), 2.0 * 2.0 * 1024.0 * 512.0 * 32_768.0);
+    assert_eq!(tape.parameters().frozen, 512 * 32_768);
 }

@@ -3,7 +3,7 @@
 //! The page and the tests go over this list; a control is added by listing it.
 
 use sim_core::scenario::{
-    AttentionKernel, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
+    AttentionKernel, CrossEntropy, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
     OptimizerImplementation, Recompute, Scenario, WorkloadKind,
 };
 
@@ -196,6 +196,15 @@ pub const CONTROLS: &[Control] = &[
         "workload.attention",
         Kind::Choice(&[Some(AttentionKernel::Flash.name()), Some(AttentionKernel::Eager.name())]),
     ),
+    training(expert(
+        Section::Job,
+        "workload.cross_entropy",
+        Kind::Choice(&[
+            Some(CrossEntropy::Default.name()),
+            Some(CrossEntropy::Fused.name()),
+            Some(CrossEntropy::Chunked.name()),
+        ]),
+    )),
     training(expert(
         Section::Job,
         "workload.gradient_accumulation",

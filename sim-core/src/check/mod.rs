@@ -65,6 +65,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     let model = model::resolve(scenario, &mut issues);
     if let Some(model) = &model {
         issues.extend(supported::model_not_supported(&model.shape));
+        issues.extend(supported::loss_not_supported(scenario, &model.shape));
     }
     let machine = hardware::resolve(scenario, &mut issues);
     if issues.iter().any(|issue| issue.code == IssueCode::OutOfRange) {
@@ -135,6 +136,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         optimizer: workload.optimizer,
         optimizer_implementation: workload.optimizer_implementation,
         attention: workload.attention,
+        cross_entropy: workload.cross_entropy,
         dropout: workload.dropout,
         framework: workload.framework,
         compile: workload.compile,

@@ -5,7 +5,7 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
-    Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
+    CrossEntropy, Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
 };
 use crate::serving::Engine;
 use serde_json::json;
@@ -27,6 +27,24 @@ pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
                 .way_out(Edit::new("model", "llama-2-7b"))
         })
         .collect()
+}
+
+/// A loss that a model or a way of splitting it does not have: one over the vocabulary without a
+/// head, chunks of a head whose rows are spread over ranks.
+pub fn loss_not_supported(scenario: &Scenario, shape: &ModelShape) -> Option<Issue> {
+    let chosen = scenario.workload.cross_entropy;
+    let refused = match chosen {
+        CrossEntropy::Default => false,
+        CrossEntropy::Fused => !shape.lm_head,
+        CrossEntropy::Chunked => !shape.lm_head || scenario.strategy.tp > 1,
+    };
+    let field = "workload.cross_entropy";
+    refused.then(|| {
+        Issue::new(IssueCode::NotSupported, field)
+            .with("value", chosen.name())
+            .way_out(Edit::new(field, CrossEntropy::Fused.name()))
+            .way_out(Edit::new(field, CrossEntropy::Default.name()))
+    })
 }
 
 /// One issue for every choice that is not simulated.

@@ -3,7 +3,7 @@
 use super::Adapters;
 use crate::formats::KvFormat;
 use crate::precision::{Precision, Recipe};
-use crate::scenario::{AttentionKernel, Framework};
+use crate::scenario::{AttentionKernel, CrossEntropy, Framework};
 
 /// Where PyTorch's kernels run, which decides what some of them keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,8 +28,10 @@ pub struct Kernels {
     pub fused_activation: bool,
     /// Query, key and value in one product, gate and up in one product.
     pub fused_projections: bool,
-    /// Cross-entropy works in place on the fp32 logits and writes its gradient over them.
+    /// The framework's own cross-entropy works in place on the fp32 logits and writes its gradient
+    /// over them.
     pub in_place_cross_entropy: bool,
+    pub cross_entropy: CrossEntropy,
     /// The model's output object keeps the logits until the step is over.
     pub retains_logits: bool,
     /// Recomputation ends at the last tensor that backward needs.
@@ -49,6 +51,7 @@ impl Kernels {
                 fused_activation: true,
                 fused_projections: true,
                 in_place_cross_entropy: true,
+                cross_entropy: CrossEntropy::Default,
                 retains_logits: false,
                 recompute_stops_early: false,
                 backend: Backend::Gpu,
@@ -58,6 +61,7 @@ impl Kernels {
                 fused_activation: compiled,
                 fused_projections: false,
                 in_place_cross_entropy: false,
+                cross_entropy: CrossEntropy::Default,
                 retains_logits: true,
                 recompute_stops_early: !matches!(framework, Framework::DeepSpeed),
                 backend: Backend::Gpu,

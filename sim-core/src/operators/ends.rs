@@ -2,14 +2,13 @@
 
 use super::adapter::{Part, adapt};
 use super::dropout::dropout;
+use super::loss::{chunked, cross_entropy};
 use super::norm::norm;
 use super::soft_cap::soft_cap;
 use super::split::{Projection, autocast_weights, enter_split, project, whole_stream_bytes};
-use super::{
-    Collective, CollectiveKind, Context, GradientRule, ParameterTensor, Tape, TensorId, Work,
-};
+use super::{Collective, CollectiveKind, Context, ParameterTensor, Tape, TensorId, Work};
 use crate::model::shape::{ModelShape, Positions};
-use crate::precision::DType;
+use crate::scenario::CrossEntropy;
 
 /// Whether the token table is the head's matrix too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +95,12 @@ pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
         stream = transform(&mut tape, shape, context, stream);
     }
     if shape.lm_head {
-        let logits = project_to_vocabulary(&mut tape, shape, context, stream, tied);
-        cross_entropy(&mut tape, shape, context, logits);
+        if context.kernels.cross_entropy == CrossEntropy::Chunked {
+            chunked(&mut tape, shape, context, stream, tied);
+        } else {
+            let logits = project_to_vocabulary(&mut tape, shape, context, stream, tied);
+            cross_entropy(&mut tape, shape, context, logits);
+        }
     } else {
         let pooled = if shape.pooler { pooler(&mut tape, shape, context, stream) } else { stream };
         let loss = tape.constant("loss", 4);
@@ -163,10 +166,7 @@ fn project_to_vocabulary(
         Projection { name: "vocabulary", outputs: &[logits], width: rows, bias: shape.mlm_head };
     project(tape, context, hidden, input, &[projection]);
     let operator = tape.operators.last_mut().expect("the projection was just added");
-    operator.trainable = vec![ParameterTensor::table(rows, hidden)];
-    if shape.mlm_head {
-        operator.trainable.push(ParameterTensor::vector(rows));
-    }
+    operator.trainable = head_parameters(shape, rows);
     if tied == Tied::OnThisStage {
         operator.reduced_parameters = if shape.mlm_head { rows } else { 0 };
     }
@@ -177,36 +177,11 @@ fn project_to_vocabulary(
     logits
 }
 
-/// Cross-entropy over the vocabulary, in fp32 unless the module leaves the logits as they are.
-///
-/// Written out it keeps the log-probabilities and makes two fp32 gradients backward; in place it
-/// keeps the fp32 logits and writes the gradient over them.
-fn cross_entropy(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorId) {
-    let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
-    let size = context.size();
-    let mut wide = logits;
-    let fp32 = shape.module.fp32_loss
-        || context.recipe.casts()
-        || context.kernels.in_place_cross_entropy
-        || context.recipe.compute == DType::Fp32;
-    if fp32 && context.recipe.compute != DType::Fp32 {
-        wide = tape.logits("logits-fp32", 4 * elements);
-        let work = Work::stream(elements * (size + 4), 1);
-        tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
+/// The tensors of a head with `rows` rows on this rank.
+pub(super) fn head_parameters(shape: &ModelShape, rows: u64) -> Vec<ParameterTensor> {
+    let mut tensors = vec![ParameterTensor::table(rows, shape.hidden)];
+    if shape.mlm_head {
+        tensors.push(ParameterTensor::vector(rows));
     }
-    let loss = tape.constant("loss", 4);
-    if context.kernels.in_place_cross_entropy {
-        let operator = tape.operator("cross-entropy", &[wide], &[loss]);
-        operator.saves(&[wide]);
-        operator.gradient = GradientRule::InPlaceOfSaved;
-        operator.streams(Work::stream(elements * 16, 4), Work::stream(elements * 8, 2));
-        return;
-    }
-    let number = if fp32 { 4 } else { size };
-    let log_probabilities = tape.logits("log-probabilities", number * elements);
-    tape.operator("log-softmax", &[wide], &[log_probabilities])
-        .saves(&[log_probabilities])
-        .streams(Work::stream(elements * 3 * number, 1), Work::stream(elements * 3 * number, 1));
-    tape.operator("cross-entropy", &[log_probabilities], &[loss])
-        .streams(Work::stream(8 * context.tokens(), 1), Work::stream(elements * number, 2));
+    tensors
 }

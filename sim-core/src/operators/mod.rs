@@ -13,6 +13,7 @@ mod context;
 mod dropout;
 mod ends;
 mod layer;
+mod loss;
 mod norm;
 mod parameters;
 mod serving;
@@ -122,6 +123,8 @@ pub enum GradientRule {
     Alias,
     /// Written over the saved tensor (Megatron's cross-entropy).
     InPlaceOfSaved,
+    /// Forward made the gradients of inputs and parameters: they are what is saved.
+    MadeForward,
 }
 
 /// The sizes of a product `[m, k] · [k, n]` with a weight `[n, k]` on this rank.

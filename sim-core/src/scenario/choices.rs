@@ -84,6 +84,21 @@ choice!(
 );
 
 choice!(
+    /// How the loss follows from the last hidden states.
+    CrossEntropy {
+        /// The framework's usual kernels.
+        #[default]
+        Default = "default",
+        /// In place over the logits in their own format, statistics of rows in fp32 (Liger Kernel,
+        /// Transformer Engine).
+        Fused = "fused",
+        /// Together with the projection to the vocabulary, some tokens at a time (Liger Kernel's
+        /// fused linear cross-entropy, Hsu et al. 2024, §3.2).
+        Chunked = "chunked",
+    }
+);
+
+choice!(
     /// Which activations are computed again in backward instead of kept.
     Recompute {
         #[default]

@@ -14,8 +14,8 @@ mod strategy;
 mod workload;
 
 pub use choices::{
-    AttentionKernel, Framework, FsdpMode, OffloadTarget, Optimizer, OptimizerImplementation,
-    Recompute, ScheduleName, WorkloadKind,
+    AttentionKernel, CrossEntropy, Framework, FsdpMode, OffloadTarget, Optimizer,
+    OptimizerImplementation, Recompute, ScheduleName, WorkloadKind,
 };
 pub use edit::Edit;
 pub use finetune::{Finetune, LoraChoice, LoraTargets, QloraChoice};

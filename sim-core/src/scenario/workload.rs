@@ -1,7 +1,8 @@
 //! The job: what is trained, or what is served.
 
 use super::{
-    AttentionKernel, Finetune, Framework, Optimizer, OptimizerImplementation, WorkloadKind,
+    AttentionKernel, CrossEntropy, Finetune, Framework, Optimizer, OptimizerImplementation,
+    WorkloadKind,
 };
 use crate::precision::{DType, Precision, Recipe};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ pub struct WorkloadChoice {
     pub optimizer_implementation: OptimizerImplementation,
     pub finetune: Finetune,
     pub attention: AttentionKernel,
+    pub cross_entropy: CrossEntropy,
     /// Dropout after attention, on its scores and after the MLP.
     pub dropout: bool,
     pub framework: Framework,
@@ -66,6 +68,7 @@ impl Default for WorkloadChoice {
             optimizer_implementation: OptimizerImplementation::Fused,
             finetune: Finetune::Full,
             attention: AttentionKernel::Flash,
+            cross_entropy: CrossEntropy::Default,
             dropout: false,
             framework: Framework::DeepSpeed,
             compile: false,
