@@ -169,6 +169,7 @@ pub fn find(
         optimizer: Optimizer::Sgd,
         optimizer_implementation: workload.optimizer_implementation,
         attention: workload.attention,
+        cross_entropy: workload.cross_entropy,
         dropout: false,
         framework: workload.framework,
         compile: workload.compile,
