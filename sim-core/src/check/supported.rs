@@ -34,6 +34,8 @@ pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
 pub fn loss_not_supported(scenario: &Scenario, shape: &ModelShape) -> Option<Issue> {
     let chosen = scenario.workload.cross_entropy;
     let refused = match chosen {
+        // Nothing is trained.
+        _ if scenario.workload.kind == WorkloadKind::Infer => false,
         CrossEntropy::Default => false,
         CrossEntropy::Fused => !shape.lm_head,
         CrossEntropy::Chunked => !shape.lm_head || scenario.strategy.tp > 1,
