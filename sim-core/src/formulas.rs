@@ -41,18 +41,30 @@ formulas! {
     /// Weights of adapters and of a frozen model under ZeRO-3.
     WEIGHTS_FROZEN_SHARDED = "weights-frozen-sharded", "(s_w · Ψ + s_0 · Ψ_0) / N_dp", Published,
         "Hu et al. 2021 (LoRA), §4; Rajbhandari et al. 2020 (ZeRO), §5.3";
+    /// Weights under ZeRO-3 where routed experts have fewer replicas.
+    WEIGHTS_SHARDED_EXPERTS = "weights-sharded-experts",
+        "s_w · (⌈Ψ / N_dp⌉ + ⌈Ψ_e / N_edp⌉)", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.3; Singh et al. 2023 (DeepSpeed-TED)";
     /// Gradients, whole on every replica.
     GRADIENTS = "gradients", "s_g · Ψ", Published,
         "Rajbhandari et al. 2020 (ZeRO), §3.1";
     /// Gradients under ZeRO-2 and 3.
     GRADIENTS_SHARDED = "gradients-sharded", "s_g · ⌈Ψ / N_dp⌉", Published,
         "Rajbhandari et al. 2020 (ZeRO), §5.2";
+    /// Gradients under ZeRO-2 and 3 where routed experts have fewer replicas.
+    GRADIENTS_SHARDED_EXPERTS = "gradients-sharded-experts",
+        "s_g · (⌈Ψ / N_dp⌉ + ⌈Ψ_e / N_edp⌉)", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.2; Singh et al. 2023 (DeepSpeed-TED)";
     /// Optimizer states, whole on every replica.
     OPTIMIZER = "optimizer", "(s_master + s_moments) · Ψ", Published,
         "Rajbhandari et al. 2020 (ZeRO), §3.1; Micikevicius et al. 2018, §3.1";
     /// Optimizer states under ZeRO-1 to 3.
     OPTIMIZER_SHARDED = "optimizer-sharded", "(s_master + s_moments) · ⌈Ψ / N_dp⌉", Published,
         "Rajbhandari et al. 2020 (ZeRO), §5.1";
+    /// Optimizer states under ZeRO-1 to 3 where routed experts have fewer replicas.
+    OPTIMIZER_SHARDED_EXPERTS = "optimizer-sharded-experts",
+        "(s_master + s_moments) · (⌈Ψ / N_dp⌉ + ⌈Ψ_e / N_edp⌉)", Published,
+        "Rajbhandari et al. 2020 (ZeRO), §5.1; Singh et al. 2023 (DeepSpeed-TED)";
     /// What forward keeps for backward.
     ACTIVATIONS = "activations", "a · b · s · L", Published,
         "sum over the operator list; for GPT layers Korthikanti et al. 2022, §4";

@@ -70,6 +70,12 @@ pub enum IssueCode {
     FormatNotInEngine,
     PointlessWhileServing,
     KvCacheDominates,
+    EpWithoutExperts,
+    EpDoesNotDivideExperts,
+    EpDoesNotDivideRanks,
+    SequenceNotDivisibleByCp,
+    CpNeedsFusedAttention,
+    CpWithoutBenefit,
     DoesNotFit,
     /// How a `config.json` was read.
     ModelConfigNote,
@@ -127,6 +133,12 @@ impl IssueCode {
         Self::FormatNotInEngine,
         Self::PointlessWhileServing,
         Self::KvCacheDominates,
+        Self::EpWithoutExperts,
+        Self::EpDoesNotDivideExperts,
+        Self::EpDoesNotDivideRanks,
+        Self::SequenceNotDivisibleByCp,
+        Self::CpNeedsFusedAttention,
+        Self::CpWithoutBenefit,
         Self::DoesNotFit,
         Self::ModelConfigNote,
         Self::ModelQuantized,
@@ -182,6 +194,12 @@ impl IssueCode {
             Self::FormatNotInEngine => "format-not-in-engine",
             Self::PointlessWhileServing => "pointless-while-serving",
             Self::KvCacheDominates => "kv-cache-dominates",
+            Self::EpWithoutExperts => "ep-without-experts",
+            Self::EpDoesNotDivideExperts => "ep-does-not-divide-experts",
+            Self::EpDoesNotDivideRanks => "ep-does-not-divide-ranks",
+            Self::SequenceNotDivisibleByCp => "sequence-not-divisible-by-cp",
+            Self::CpNeedsFusedAttention => "cp-needs-fused-attention",
+            Self::CpWithoutBenefit => "cp-without-benefit",
             Self::DoesNotFit => "does-not-fit",
             Self::ModelConfigNote => "model-config-note",
             Self::ModelQuantized => "model-quantized",
@@ -217,6 +235,8 @@ impl IssueCode {
             | Self::KvPoolOverflow
             | Self::FormatNotInEngine
             | Self::PointlessWhileServing
+            | Self::EpWithoutExperts
+            | Self::CpWithoutBenefit
             | Self::DoesNotFit => Severity::Warning,
             Self::ModelConfigNote | Self::ModelQuantized | Self::KvCacheDominates => Severity::Note,
             _ => Severity::Error,

@@ -4,7 +4,8 @@ use crate::cost::Topology;
 use crate::hardware::Device;
 use crate::model::ModelShape;
 use crate::operators::{
-    Adapters, Backend, Context, Kernels, Parameters, Tied, embedding_tape, head_tape, layer_tape,
+    Adapters, Backend, ByKind, Context, Kernels, Parameters, Tied, embedding_tape, head_tape,
+    layer_tape,
 };
 use crate::precision::{DType, Precision, Recipe};
 use crate::scenario::{
@@ -37,6 +38,12 @@ pub struct Plan {
     pub dp: u64,
     pub tp: u64,
     pub pp: u64,
+    /// Ranks that split each sequence.
+    pub cp: u64,
+    /// Ranks that split the experts of a layer.
+    pub ep: u64,
+    /// Ranks that split each expert's matrices: `tp`, or 1 where experts spread over all ranks.
+    pub expert_tp: u64,
     pub stages: Vec<Stage>,
     pub schedule: ScheduleName,
     pub sequence_parallel: bool,
@@ -76,7 +83,25 @@ pub struct Plan {
 impl Plan {
     /// All GPUs.
     pub fn devices(&self) -> u64 {
-        self.dp * self.tp * self.pp
+        self.dp * self.cp * self.tp * self.pp
+    }
+
+    /// Ranks that hold the same parameters: those that split a sequence are replicas too.
+    pub fn replicas(&self) -> ByKind<u64> {
+        let common = self.dp * self.cp;
+        let routed = common * self.tp / (self.ep * self.expert_tp);
+        ByKind { common, routed: routed.max(1) }
+    }
+
+    /// Ranks that share the model states of each kind of parameters, where they are sharded.
+    pub fn shards(&self) -> ByKind<u64> {
+        ByKind { common: self.shards, ..self.replicas() }
+    }
+
+    /// True where routed experts have fewer replicas than the rest.
+    pub fn has_two_kinds(&self) -> bool {
+        let replicas = self.replicas();
+        replicas.common != replicas.routed
     }
 
     /// The ZeRO stage whose model states a rank keeps. FSDP2 keeps shards of everything between
@@ -102,6 +127,9 @@ impl Plan {
             batch: self.micro_batch,
             sequence: self.sequence,
             tp: self.tp,
+            cp: self.cp,
+            ep: self.ep,
+            expert_tp: self.expert_tp,
             sequence_parallel: self.sequence_parallel,
             recipe: self.model_recipe,
             adapters: self.adapters,
@@ -121,9 +149,11 @@ impl Plan {
         self.recipe.has_master || self.sharding_stage() >= 1
     }
 
-    /// The parameters of a stage on one rank, before data-parallel sharding.
-    pub fn stage_parameters(&self, stage: usize) -> Parameters {
-        self.parameters_of(self.stages[stage], &self.context(), self.tied())
+    /// The parameters of a stage on one rank, before data-parallel sharding; one kind where all have
+    /// the same replicas.
+    pub fn stage_parameters(&self, stage: usize) -> ByKind<Parameters> {
+        let all = self.parameters_of(self.stages[stage], &self.context(), self.tied());
+        if self.has_two_kinds() { all } else { all.as_one_kind() }
     }
 
     /// The parameters of the whole model and its adapters, each once.
@@ -135,11 +165,12 @@ impl Plan {
             has_head: true,
         };
         let tied = if self.ties_head() { Tied::OnThisStage } else { Tied::No };
-        self.parameters_of(whole, &Context { tp: 1, ..self.context() }, tied)
+        let context = Context { tp: 1, ep: 1, expert_tp: 1, ..self.context() };
+        self.parameters_of(whole, &context, tied).together()
     }
 
-    fn parameters_of(&self, stage: Stage, context: &Context, tied: Tied) -> Parameters {
-        let mut all = Parameters::default();
+    fn parameters_of(&self, stage: Stage, context: &Context, tied: Tied) -> ByKind<Parameters> {
+        let mut all = ByKind::default();
         if stage.has_embedding {
             all.add(&embedding_tape(&self.model, context, tied).parameters(), 1);
         }

@@ -6,7 +6,7 @@
 //! last saver has run, and a second gradient of a tensor is added to the first and freed.
 
 use crate::engine::Moment;
-use crate::operators::{Collective, GradientRule, Operator, Tape, TensorId, Work};
+use crate::operators::{Collective, GradientRule, Operator, ParameterKind, Tape, TensorId, Work};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 use std::ops::Range;
@@ -45,6 +45,9 @@ pub struct Step {
     pub reduced_parameters: u64,
     /// Bytes of a number of those gradients as the kernel makes them.
     pub gradient_size: u64,
+    pub parameter_kind: ParameterKind,
+    /// Equal parts of those gradients that are made one after another.
+    pub parts: u64,
 }
 
 /// Forward and backward of a tape.
@@ -130,6 +133,8 @@ struct Gradient {
     /// More than one where a sum's result is cut into parts.
     tensors: Vec<TensorId>,
     references: u32,
+    /// Equal parts of which one exists at a time.
+    parts: u64,
 }
 
 struct Derivation<'a> {
@@ -189,7 +194,7 @@ impl<'a> Derivation<'a> {
             this.alive[input.0] = true;
         }
         if let Some(output) = tape.output {
-            this.new_gradient(output);
+            this.new_gradient(output, 1);
         }
         this
     }
@@ -385,7 +390,8 @@ impl<'a> Derivation<'a> {
         let bytes = self.tape.tensors[id.0].bytes;
         let mut step =
             compute_step("accumulate-gradient", Phase::Backward, Work::stream(3 * bytes, 1));
-        step.effects.push(self.gradient_effect(id, Moment::End, -1));
+        let parts = self.gradient_of[id.0].map_or(1, |first| self.gradients[first].parts);
+        step.effects.push(self.gradient_effect(id, parts, Moment::End, -1));
         step
     }
 
@@ -415,23 +421,27 @@ impl<'a> Derivation<'a> {
                 }
                 (GradientRule::InPlaceOfSaved, _) if self.tape.retained.contains(&id) => {
                     // Whoever retains the tensor holds its gradient.
-                    self.new_gradient(id);
+                    self.new_gradient(id, 1);
                     self.gradients.last_mut().expect("it was just added").tensors.clear();
                 }
                 (GradientRule::InPlaceOfSaved, _) if operator.saves.contains(&id) => {
                     // The saved tensor turns into the gradient: same bytes, no allocation, and
                     // nothing to free when its last hold goes.
                     self.alive[id.0] = false;
-                    self.new_gradient(id);
+                    self.new_gradient(id, 1);
                     effects.push(self.effect(id, Moment::Start, -1));
-                    effects.push(self.gradient_effect(id, Moment::Start, 1));
+                    effects.push(self.gradient_effect(id, 1, Moment::Start, 1));
                 }
                 _ => {
-                    effects.push(self.gradient_effect(id, Moment::Start, 1));
+                    let parts = match self.gradient_of[id.0] {
+                        Some(first) => self.gradients[first].parts,
+                        None => operator.parts,
+                    };
+                    effects.push(self.gradient_effect(id, parts, Moment::Start, 1));
                     if exists {
                         added.push(id);
                     } else {
-                        self.new_gradient(id);
+                        self.new_gradient(id, parts);
                     }
                 }
             }
@@ -440,9 +450,9 @@ impl<'a> Derivation<'a> {
     }
 
     /// The gradient of `tensor` is memory of its own.
-    fn new_gradient(&mut self, tensor: TensorId) {
+    fn new_gradient(&mut self, tensor: TensorId, parts: u64) {
         self.gradient_of[tensor.0] = Some(self.gradients.len());
-        self.gradients.push(Gradient { tensors: vec![tensor], references: 1 });
+        self.gradients.push(Gradient { tensors: vec![tensor], references: 1, parts });
     }
 
     /// The one gradient of all outputs; those of several parts become one.
@@ -469,19 +479,21 @@ impl<'a> Derivation<'a> {
         let shared = &mut self.gradients[gradient];
         shared.references -= 1;
         if shared.references == 0 {
+            let parts = shared.parts;
             for tensor in std::mem::take(&mut shared.tensors) {
-                effects.push(self.gradient_effect(tensor, Moment::End, -1));
+                effects.push(self.gradient_effect(tensor, parts, Moment::End, -1));
             }
         }
     }
 
-    fn gradient_effect(&self, id: TensorId, moment: Moment, sign: i64) -> StepEffect {
+    fn gradient_effect(&self, id: TensorId, parts: u64, moment: Moment, sign: i64) -> StepEffect {
         let tensor = &self.tape.tensors[id.0];
         let name = match tensor.category {
             Category::Logits => "logits-gradient",
             _ => "activation-gradient",
         };
-        StepEffect { moment, category: tensor.category, name, delta: sign * signed(tensor.bytes) }
+        let delta = sign * signed(tensor.bytes.div_ceil(parts));
+        StepEffect { moment, category: tensor.category, name, delta }
     }
 
     fn free_retained(&mut self) {
@@ -507,7 +519,8 @@ fn workspace(bytes: u64, effects: &mut Vec<StepEffect>) {
     }
 }
 
-/// The kernel and then the collective of an operator's forward.
+/// The kernel and then the collective of an operator's forward; one that runs beside the kernel
+/// comes first.
 fn forward_steps(operator: &Operator, phase: Phase, effects: Vec<StepEffect>) -> Vec<Step> {
     let mut steps = Vec::new();
     if let Some(work) = operator.preparation {
@@ -517,7 +530,8 @@ fn forward_steps(operator: &Operator, phase: Phase, effects: Vec<StepEffect>) ->
         steps.push(compute_step(operator.name, phase, work));
     }
     if let Some(collective) = operator.forward_collective {
-        steps.push(collective_step(operator.name, collective));
+        let at = if collective.kind.runs_beside() { 0 } else { steps.len() };
+        steps.insert(at, collective_step(operator.name, collective));
     }
     attach(&mut steps, effects);
     steps
@@ -543,6 +557,8 @@ fn backward_steps(operator: &Operator) -> Vec<Step> {
         last.shared_parameters = operator.shared_parameters;
         last.reduced_parameters = operator.reduced_parameters;
         last.gradient_size = operator.gradient_size;
+        last.parameter_kind = operator.parameter_kind;
+        last.parts = operator.parts;
     }
     steps
 }
@@ -557,6 +573,8 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         shared_parameters: 0,
         reduced_parameters: 0,
         gradient_size: 0,
+        parameter_kind: ParameterKind::Common,
+        parts: 1,
     }
 }
 
@@ -570,6 +588,8 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         shared_parameters: 0,
         reduced_parameters: 0,
         gradient_size: 0,
+        parameter_kind: ParameterKind::Common,
+        parts: 1,
     }
 }
 

@@ -71,6 +71,10 @@ fn model_state_formulas_give_their_result() {
             if explanation.expression.contains("N_dp") {
                 parameters = (parameters / of(&explanation, "N_dp")).ceil();
             }
+            if explanation.expression.contains("N_edp") {
+                let routed = of(&explanation, "Ψ_e") / of(&explanation, "N_edp");
+                parameters += routed.ceil();
+            }
             assert_eq!(each * parameters, bytes(explanation.result), "{explanation:?}");
         }
     }

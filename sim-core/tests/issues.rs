@@ -48,6 +48,39 @@ fn every_problem_names_its_field() {
             "strategy.tp",
         ),
         (
+            on("\"llama-2-7b\"", "\"strategy\": {\"ep\": 2}"),
+            IssueCode::EpWithoutExperts,
+            "strategy.ep",
+        ),
+        (
+            on("\"mixtral-8x7b\"", "\"strategy\": {\"ep\": 3}"),
+            IssueCode::EpDoesNotDivideExperts,
+            "strategy.ep",
+        ),
+        (
+            on("\"mixtral-8x7b\"", "\"strategy\": {\"ep\": 8, \"tp\": 2}"),
+            IssueCode::EpDoesNotDivideRanks,
+            "strategy.ep",
+        ),
+        (
+            on("\"llama-2-7b\"", "\"workload\": {\"sequence\": 1002}, \"strategy\": {\"cp\": 2}"),
+            IssueCode::SequenceNotDivisibleByCp,
+            "strategy.cp",
+        ),
+        (
+            on(
+                "\"llama-2-7b\"",
+                "\"workload\": {\"attention\": \"eager\"}, \"strategy\": {\"cp\": 2}",
+            ),
+            IssueCode::CpNeedsFusedAttention,
+            "workload.attention",
+        ),
+        (
+            on("\"llama-2-7b\"", "\"workload\": {\"micro_batch\": 2}, \"strategy\": {\"cp\": 2}"),
+            IssueCode::CpWithoutBenefit,
+            "strategy.cp",
+        ),
+        (
             on("\"llama-2-7b\"", "\"workload\": {\"global_batch\": 7}"),
             IssueCode::BatchDoesNotDivide,
             "workload.global_batch",

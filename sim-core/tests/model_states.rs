@@ -99,7 +99,7 @@ fn tapes_hold_the_parameters_of_the_model() {
             let of_tapes = checked.plan.stage_parameters(0);
             let exact = entry.shape.params_per_rank(tp, 1).total();
             assert_eq!(of_tapes.trained(), exact, "{} tp {tp}", entry.id);
-            assert_eq!(of_tapes.frozen, 0, "{}", entry.id);
+            assert_eq!(of_tapes.together().frozen, 0, "{}", entry.id);
             assert_eq!(checked.plan.all_parameters().trained(), entry.shape.total_params());
         }
     }
@@ -122,4 +122,42 @@ fn fsdp_keeps_shards_of_everything() {
     assert_eq!(job("shard_grad_op", 2, "bf16-mixed"), psi);
     assert_eq!(job("hybrid", 2, "bf16-mixed"), 2 * psi);
     assert_eq!(job("full_shard", 2, "bf16-pure"), psi / 2);
+}
+
+/// Mixtral on 16 GPUs with the experts of a layer over eight of them, to the byte: what is common is
+/// sharded over 16 replicas, an expert over the two that hold it.
+#[test]
+fn experts_are_sharded_over_those_that_hold_them() {
+    let base = sim_core::presets::find("mixtral-on-16xh100").expect("a preset").scenario();
+    let (h, f, kv, layers, vocab) = (4096_u64, 14_336, 1024, 32, 32_000);
+    let routed = layers * 8 * 3 * h * f;
+    let common = 2 * vocab * h + h + layers * (2 * h * h + 2 * h * kv + 8 * h + 2 * h);
+    assert_eq!(routed + common, 46_702_792_704);
+    for (ep, holders) in [(1, 16), (2, 8), (4, 4), (8, 2)] {
+        for zero in 0..=3 {
+            let scenario = with(&with(&base, "strategy.ep", ep), "strategy.zero", zero);
+            // 2 bytes of weights, 2 of gradients, 12 of optimizer states.
+            let share = |bytes: u64, from: u64| {
+                let whole = common + routed / ep;
+                let part = common / 16 + routed / ep / holders;
+                bytes * if zero >= from { part } else { whole }
+            };
+            let expected = share(2, 3) + share(2, 2) + share(12, 1);
+            assert_eq!(states(&report(&scenario)), expected, "EP {ep}, ZeRO-{zero}");
+        }
+    }
+}
+
+/// A larger degree than there are replicas takes in the tensor-parallel ranks, each with whole
+/// experts.
+#[test]
+fn experts_spread_over_tensor_parallel_ranks() {
+    let base = sim_core::presets::find("mixtral-on-16xh100").expect("a preset").scenario();
+    let base = with(&with(&base, "strategy.tp", 8), "strategy.sequence_parallel", true);
+    let base = with(&base, "strategy.zero", 0);
+    // Two replicas: EP 2 splits each expert over TP 8, EP 8 has one whole expert on a rank.
+    let split = states(&report(&with(&base, "strategy.ep", 2)));
+    let whole = states(&report(&with(&base, "strategy.ep", 8)));
+    let one = 16 * 32 * 3 * 4096 * 14_336;
+    assert_eq!(whole - split, one - 4 * one / 8);
 }

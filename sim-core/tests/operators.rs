@@ -3,7 +3,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use sim_core::engine::Moment;
-use sim_core::model::{Activation, ModelShape, catalog};
+use sim_core::model::{Activation, LayerKind, ModelShape, Stack, catalog};
 use sim_core::operators::{
     Adapters, Backend, Context, Engine, Kernels, Tape, Targets, Tied, Work, head_tape, layer_tape,
 };
@@ -233,5 +233,146 @@ fn a_frozen_head_in_chunks_keeps_no_gradient_of_its_matrix() {
     let tape = head_tape(&shape, &context, Tied::No);
     assert_eq!(kept_and_peak(&tape).0, 2 * 1024 * 512);
     assert_eq!(tape.forward_flops(), 2.0 * 2.0 * 1024.0 * 512.0 * 32_768.0);
-    assert_eq!(tape.parameters().frozen, 512 * 32_768);
+    assert_eq!(tape.parameters().together().frozen, 512 * 32_768);
+}
+
+/// Every parameter of a layer belongs to an operator, on every rank of any split.
+#[test]
+fn operators_have_the_parameters_of_their_layer() {
+    for entry in catalog::MODELS {
+        let shape = &entry.shape;
+        for (tp, ep) in [(1, 1), (2, 1), (1, 2), (4, 4), (8, 2)] {
+            for framework in [Framework::Pytorch, Framework::Megatron] {
+                let kernels = Kernels::of(framework, false);
+                for attention in [AttentionKernel::Flash, AttentionKernel::Eager] {
+                    let context = Context {
+                        tp,
+                        ep,
+                        expert_tp: tp,
+                        kernels,
+                        attention,
+                        ..Context::new(64, Precision::Bf16Mixed)
+                    };
+                    for group in shape.layer_groups() {
+                        if group.kind.stack == Stack::CrossDecoder {
+                            continue;
+                        }
+                        let tape = layer_tape(shape, group.kind, &context);
+                        let layer = shape.layer_params_per_rank(group.kind, tp, ep);
+                        let at = format!("{} tp {tp} ep {ep} {:?}", entry.id, group.kind);
+                        assert_eq!(tape.parameters().trained(), layer.total(), "{at}");
+                        let routed = tape.parameters().routed.trained();
+                        assert_eq!(routed, layer.experts.routed(), "{at}");
+                        assert_eq!(routed, routed_of(shape, group.kind, ep, tp), "{at}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn routed_of(shape: &ModelShape, kind: LayerKind, ep: u64, expert_tp: u64) -> u64 {
+    if kind.experts { shape.routed_params_per_rank(ep, expert_tp) } else { 0 }
+}
+
+/// A layer of DeepSeek-V2 with latent attention under Megatron's kernels, by hand, in numbers of two
+/// bytes a token: H = 5120, a = 128 heads of 192 and 128 channels, ranks 1536 and 512 + 64.
+#[test]
+fn a_latent_layer_keeps_what_its_projections_and_attention_need() {
+    let shape = &catalog::find("deepseek-v2").expect("in the catalogue").shape;
+    let kernels = Kernels::of(Framework::Megatron, false);
+    let context = Context { kernels, ..Context::new(1024, Precision::Bf16Mixed) };
+    let tape = layer_tape(shape, shape.layer_kind(0), &context);
+    let (stream, heads) = (5120, 128);
+    // The norm's input and output, which both projections down share.
+    let around = 2 * stream;
+    // Each latent before and after its norm; the key's rotated part is kept with its own.
+    let latents = 2 * 1536 + (512 + 64) + 512;
+    // Queries and keys, values and results.
+    let attention = heads * (2 * 192 + 2 * 128);
+    // Norm's input and output, gate, up and their product.
+    let mlp = 2 * stream + 3 * 12_288;
+    // fp32: log-sum-exp of each head, one statistic of each of four norms.
+    let statistics = 4 * heads + 4 * 4;
+    let bytes = 2 * (around + latents + attention + mlp) + statistics;
+    assert_eq!(tape.saved_bytes() / 1024, bytes);
+}
+
+/// The same under Hugging Face's modules with FlashAttention-2, which pad values to the queries'
+/// width and cut the result in a copy.
+#[test]
+fn padded_values_are_kept_as_wide_as_queries() {
+    let shape = &catalog::find("deepseek-v2").expect("in the catalogue").shape;
+    let saved = |pads_values| {
+        let kernels = Kernels { pads_values, ..Kernels::of(Framework::Megatron, false) };
+        let context = Context { kernels, ..Context::new(1024, Precision::Bf16Mixed) };
+        layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024
+    };
+    // Values and results grow by 64 channels a head, and the cut result is kept beside them.
+    assert_eq!(saved(true) - saved(false), 2 * 128 * (64 + 64 + 128));
+}
+
+/// A layer of Mixtral, by hand, in bytes a token: H = 4096, 8 KV heads of 128, two experts of
+/// f = 14336 of eight.
+#[test]
+fn a_mixtral_layer_keeps_its_rows_for_both_experts() {
+    let shape = &catalog::find("mixtral-8x7b").expect("in the catalogue").shape;
+    let saved = |framework| {
+        let kernels = Kernels::of(framework, false);
+        let context = Context { kernels, ..Context::new(1024, Precision::Bf16Pure) };
+        layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024
+    };
+    let (h, f, kv, k, e) = (4096, 14_336, 1024, 2, 8);
+    let attention = 2 * (2 * h + 2 * kv) + 4 * 32;
+    // fp32 probabilities of all experts; index and fp32 weight of each row.
+    let routing = 4 * e + k * (8 + 4);
+    // Megatron: norm's input and output twice; of each row its input, gate, up and their product.
+    let megatron = 2 * 4 * h + attention + routing + k * 2 * (h + 3 * f) + 2 * 4;
+    assert_eq!(saved(Framework::Megatron), megatron);
+    // Hugging Face: norms keep an fp32 copy, the normalized stream and the output; of each row the
+    // activated gate and the expert's output as well.
+    let modules = 2 * (4 + 2 + 2) * h + attention + routing + k * 2 * (2 * h + 4 * f) + 2 * 4;
+    assert_eq!(saved(Framework::Pytorch), modules);
+}
+
+/// Forward products of a token are those of the matrices that it passes through.
+#[test]
+fn a_token_costs_its_active_experts() {
+    for id in ["mixtral-8x7b", "deepseek-v3", "qwen1.5-moe-a2.7b", "gpt-oss-20b"] {
+        let shape = &catalog::find(id).expect("in the catalogue").shape;
+        let kernels = Kernels::of(Framework::Megatron, false);
+        let attention = AttentionKernel::Flash;
+        let context = Context { kernels, attention, ..Context::new(1024, Precision::Bf16Mixed) };
+        for group in shape.layer_groups() {
+            let layer = shape.layer_params_per_rank(group.kind, 1, 1);
+            let experts = shape.experts.expect("a mixture");
+            let idle = if group.kind.experts { experts.count - experts.active } else { 0 };
+            let matrices = layer.matrices() - idle * layer.experts.one_matrices;
+            let heads = &shape.attention;
+            let (s, w) = (1024.0, group.kind.window.unwrap_or(1024).min(1024) as f64);
+            let widths = (heads.heads * (heads.head_dim + heads.value_dim())) as f64;
+            let attention = 2.0 * widths * (s * w - w * w / 2.0);
+            let flops = layer_tape(shape, group.kind, &context).forward_flops();
+            assert_eq!(flops, 2.0 * s * matrices as f64 + attention, "{id} {:?}", group.kind);
+        }
+    }
+}
+
+/// Ranks that split a sequence keep a share of the layer each.
+#[test]
+fn context_parallelism_divides_what_a_layer_keeps() {
+    for id in ["llama-2-7b", "deepseek-v2", "mixtral-8x7b"] {
+        let shape = &catalog::find(id).expect("in the catalogue").shape;
+        let tape = |cp| {
+            let context = Context { cp, ..Context::new(1024, Precision::Bf16Mixed) };
+            layer_tape(shape, shape.layer_kind(0), &context)
+        };
+        let whole = tape(1);
+        for cp in [2, 4, 8] {
+            let part = tape(cp);
+            assert_eq!(part.saved_bytes() * cp, whole.saved_bytes(), "{id}");
+            assert_eq!(part.forward_flops() * cp as f64, whole.forward_flops(), "{id}");
+            assert_eq!(part.parameters(), whole.parameters(), "{id}");
+        }
+    }
 }

@@ -244,3 +244,69 @@ fn buckets_do_not_pile_up_behind_a_slow_link() {
     assert_eq!(peak(2, 64), peak(2, 8));
     assert!(peak(2, 64) <= peak(1, 64));
 }
+
+/// Bytes of the first class's spans of an operation, and how many there are.
+fn moved(simulation: &Simulation, kind: LaneKind) -> (f64, usize) {
+    let lane = simulation.trace.lanes().iter().position(|lane| lane.kind == kind);
+    let spans = simulation.trace.spans(lane.expect("a lane"), f64::NEG_INFINITY, f64::INFINITY);
+    spans.fold((0.0, 0), |(bytes, count), span| (bytes + span.operation.bytes, count + 1))
+}
+
+/// Every token travels to its experts and back, forward and backward: four exchanges of T·k·H
+/// numbers in a layer, six when forward runs again.
+#[test]
+fn tokens_travel_to_their_experts_and_back() {
+    for (recompute, exchanges) in [("none", 4.0), ("full", 6.0)] {
+        let simulation = run(&format!(
+            r#"{{"model": {{"preset": "mixtral-8x7b", "layers": 3}},
+            "hardware": {{"device": "h100-sxm5-80", "devices_per_node": 8}},
+            "workload": {{"sequence": 1024, "framework": "megatron"}},
+            "strategy": {{"ep": 8, "recompute": "{recompute}"}}}}"#
+        ));
+        let (bytes, _) = moved(&simulation, LaneKind::ExpertParallel);
+        assert_eq!(bytes, exchanges * 3.0 * 1024.0 * 2.0 * 4096.0 * 2.0, "{recompute}");
+    }
+}
+
+/// The gradients of experts are reduced over the ranks that have them, and only there.
+#[test]
+fn gradients_of_experts_stay_among_those_that_have_them() {
+    let reduced = |ep| {
+        let simulation = run(&format!(
+            r#"{{"model": {{"preset": "mixtral-8x7b", "layers": 2}},
+            "hardware": {{"device": "h100-sxm5-80", "devices_per_node": 8}},
+            "workload": {{"sequence": 1024, "framework": "megatron"}},
+            "strategy": {{"ep": {ep}}}}}"#
+        ));
+        data_bytes(&simulation.trace, Phase::AllReduce)
+    };
+    let experts = 2.0 * 2.0 * 8.0 * 3.0 * 4096.0 * 14_336.0;
+    assert_eq!(reduced(1) - reduced(2), experts / 2.0);
+    // With as many ranks as replicas every expert is on one rank alone.
+    assert_eq!(reduced(1) - reduced(8), experts);
+}
+
+/// Keys and values pass by while attention runs, and hold up the kernel after it where the link is
+/// slower.
+#[test]
+fn keys_and_values_pass_beside_attention() {
+    let simulation = run(r#"{"model": {"preset": "llama-2-7b", "layers": 2},
+        "hardware": {"device": "h100-sxm5-80", "devices_per_node": 4,
+            "intra": {"gb_per_s": 20, "latency_us": 0}},
+        "workload": {"sequence": 16384, "framework": "megatron", "optimizer": "sgd"},
+        "strategy": {"cp": 4}}"#);
+    let (bytes, messages) = moved(&simulation, LaneKind::ContextParallel);
+    assert_eq!(messages, 4);
+    // Keys and values of all ranks forward, with their gradients backward.
+    assert_eq!(bytes, 2.0 * (1.0 + 2.0) * 2.0 * 16_384.0 * 4096.0 * 2.0);
+    let trace = &simulation.trace;
+    let lane = |kind| trace.lanes().iter().position(|lane| lane.kind == kind).expect("a lane");
+    let spans = |kind| trace.spans(lane(kind), f64::NEG_INFINITY, f64::INFINITY);
+    for message in spans(LaneKind::ContextParallel) {
+        let mut kernels = spans(LaneKind::Compute).skip_while(|span| span.start < message.start);
+        let attention = kernels.next().expect("a kernel beside it");
+        assert_eq!((attention.operation.name, attention.start), ("attention", message.start));
+        assert!(message.end > attention.end, "three quarters of 512 MiB at 20 GB/s");
+        assert_eq!(kernels.next().expect("a kernel after it").start, message.end);
+    }
+}

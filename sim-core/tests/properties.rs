@@ -18,9 +18,19 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
 }
 
 fn with_usual_loss() -> impl Strategy<Value = Scenario> {
-    let model =
-        prop::sample::select(vec!["llama-2-7b", "gpt2", "qwen2.5-0.5b", "bert-base", "opt-1.3b"]);
+    let model = prop::sample::select(vec![
+        "llama-2-7b",
+        "gpt2",
+        "qwen2.5-0.5b",
+        "bert-base",
+        "opt-1.3b",
+        "mixtral-8x7b",
+        "deepseek-v2-lite",
+        "gpt-oss-20b",
+        "qwen1.5-moe-a2.7b",
+    ]);
     let layout = prop::sample::select(vec![(1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (2, 2)]);
+    let spread = prop::sample::select(vec![(1, 1), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)]);
     let names = (
         prop::sample::select(vec!["none", "selective", "full"]),
         prop::sample::select(vec!["flash", "eager"]),
@@ -38,8 +48,8 @@ fn with_usual_loss() -> impl Strategy<Value = Scenario> {
     ]);
     let numbers =
         (1_u64..4, 0_u64..4, 1_u64..4, prop::sample::select(vec![64_u64, 128, 256]), mode);
-    (model, layout, names, numbers, any::<bool>(), any::<bool>()).prop_map(
-        |(model, (tp, pp), names, (dp, zero, accumulation, sequence, mode), dropout, sp)| {
+    (model, layout, spread, names, numbers, any::<bool>(), any::<bool>()).prop_map(
+        |(model, (tp, pp), (ep, cp), names, (dp, zero, accumulation, sequence, mode), dropout, sp)| {
             let (recompute, attention, framework, schedule, precision, optimizer) = names;
             // Hybrid sharding needs several nodes to differ.
             let nodes = if mode == Some("hybrid") { dp } else { 1 };
@@ -52,8 +62,8 @@ fn with_usual_loss() -> impl Strategy<Value = Scenario> {
                     "attention": "{attention}", "dropout": {dropout}, "precision": "{precision}",
                     "framework": "{framework}", "optimizer": "{optimizer}"}},
                 "strategy": {{"tp": {tp}, "pp": {pp}, "zero": {zero}, "fsdp": {fsdp}, "recompute": "{recompute}",
-                    "schedule": "{schedule}", "sequence_parallel": {}}}}}"#,
-                dp * tp * pp / nodes,
+                    "schedule": "{schedule}", "ep": {ep}, "cp": {cp}, "sequence_parallel": {}}}}}"#,
+                dp * tp * pp * cp / nodes,
                 sp && tp > 1,
             );
             Scenario::from_json(&text).expect("a readable scenario")
@@ -178,6 +188,39 @@ proptest! {
     }
 
     #[test]
+    fn more_ranks_for_experts_never_hold_more_model_states(scenario in scenarios()) {
+        let mut scenario = scenario;
+        // Eight replicas, so that every degree divides them.
+        scenario.hardware.devices_per_node = 8 * scenario.strategy.tp * scenario.strategy.pp;
+        scenario.strategy.cp = 1;
+        let mut states = Vec::new();
+        for ep in [1, 2, 4] {
+            scenario.strategy.ep = ep;
+            let Ok(simulation) = simulate(&scenario) else { return Ok(()) };
+            let memory = simulation.report.memory.as_ref().expect("computed");
+            states.push(memory.per_rank.iter().map(|rank| rank.model_state_bytes.total()).max());
+        }
+        prop_assert!(states.is_sorted_by(|a, b| a >= b), "{states:?}");
+    }
+
+    #[test]
+    fn split_sequences_keep_less_after_forward(scenario in scenarios()) {
+        let mut scenario = scenario;
+        scenario.workload.attention = sim_core::scenario::AttentionKernel::Flash;
+        scenario.workload.gradient_accumulation = Some(1);
+        let mut left = Vec::new();
+        for cp in [1, 2, 4] {
+            scenario.hardware.devices_per_node = 8 * scenario.strategy.tp * scenario.strategy.pp;
+            scenario.strategy.cp = cp;
+            let Ok(simulation) = simulate(&scenario) else { return Ok(()) };
+            let trace = &simulation.trace;
+            let end = trace.classes()[0].forward_end;
+            left.push(trace.breakdown_at(0, Some(end))[Category::Activations as usize]);
+        }
+        prop_assert!(left.is_sorted_by(|a, b| a >= b), "{left:?}");
+    }
+
+    #[test]
     fn arbitrary_text_never_panics(text in ".{0,400}") {
         let _ = Scenario::from_json(&text);
     }
@@ -194,8 +237,9 @@ proptest! {
             "hardware": {{"device": "t4", "devices_per_node": {}}},
             "workload": {{"sequence": {}, "micro_batch": {}, "precision": "fp32",
                 "gradient_accumulation": 1, "attention": "eager"}},
-            "strategy": {{"tp": {}, "pp": {}}}}}"#,
+            "strategy": {{"tp": {}, "pp": {}, "cp": {}, "ep": {}}}}}"#,
             of(0).clamp(0, 64), of(1), of(2), of(3).clamp(0, 64), of(4), of(5), of(6), of(7),
+            small[0] % 3, small[1] % 5,
         );
         if let Ok(scenario) = Scenario::from_json(&text) {
             let _ = sim_core::report(&scenario);

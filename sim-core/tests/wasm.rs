@@ -13,6 +13,8 @@ const GOLDEN: &[(&str, &str)] = &[
     ("13b-on-4xa100-40", include_str!("golden/13b-on-4xa100-40.json")),
     ("70b-on-64xh100", include_str!("golden/70b-on-64xh100.json")),
     ("8b-fsdp-8xh100", include_str!("golden/8b-fsdp-8xh100.json")),
+    ("mixtral-on-16xh100", include_str!("golden/mixtral-on-16xh100.json")),
+    ("deepseek-v3-on-2048xh800", include_str!("golden/deepseek-v3-on-2048xh800.json")),
     ("gpt3-pipeline", include_str!("golden/gpt3-pipeline.json")),
     ("bert-large", include_str!("golden/bert-large.json")),
     ("7b-int4-serving", include_str!("golden/7b-int4-serving.json")),

@@ -151,6 +151,29 @@ fn scenarios() -> Vec<Scenario> {
             }
         }
     }
+    scenarios.extend(spread_scenarios());
+    scenarios
+}
+
+/// Experts, latent attention and split sequences, with fused and with separate kernels.
+fn spread_scenarios() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for model in ["mixtral-8x7b", "deepseek-v2", "gpt-oss-20b", "qwen1.5-moe-a2.7b"] {
+        for framework in ["megatron", "deepspeed"] {
+            for (attention, cp, tp, ep) in
+                [("flash", 2, 1, 2), ("flash", 1, 2, 4), ("eager", 1, 2, 2)]
+            {
+                let value = serde_json::json!({
+                    "model": { "preset": model, "layers": 2 },
+                    "hardware": { "device": "h100", "devices_per_node": 8 },
+                    "workload": { "sequence": 128, "framework": framework, "attention": attention },
+                    "strategy": { "tp": tp, "cp": cp, "ep": ep, "sequence_parallel": tp > 1,
+                                  "zero": if framework == "deepspeed" { 3 } else { 1 } },
+                });
+                scenarios.push(Scenario::from_value(value).expect("the scenario is whole"));
+            }
+        }
+    }
     scenarios
 }
 

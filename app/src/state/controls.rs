@@ -2,6 +2,7 @@
 //!
 //! The page and the tests go over this list; a control is added by listing it.
 
+use sim_core::model::catalog;
 use sim_core::scenario::{
     AttentionKernel, CrossEntropy, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
     OptimizerImplementation, Recompute, Scenario, WorkloadKind,
@@ -116,6 +117,17 @@ fn is_training(scenario: &Scenario) -> bool {
 
 fn is_serving(scenario: &Scenario) -> bool {
     scenario.workload.kind == WorkloadKind::Infer
+}
+
+/// A model whose layers have experts.
+pub fn has_experts(scenario: &Scenario) -> bool {
+    let id = match &scenario.model {
+        ModelChoice::Catalogue(id) => id,
+        ModelChoice::Preset(preset) => &preset.preset,
+        // Its configuration would have to be read for every click.
+        ModelChoice::HfConfig { .. } => return true,
+    };
+    catalog::find(id).is_some_and(|entry| entry.shape.experts.is_some())
 }
 
 const POWERS_TO_16: &[u64] = &[1, 2, 4, 8, 16];
@@ -260,6 +272,10 @@ pub const CONTROLS: &[Control] = &[
         basic(Section::Strategy, "strategy.schedule", Kind::Choice(&[Some("1f1b"), Some("gpipe")])),
         |scenario| is_training(scenario) && scenario.strategy.pp > 1,
     ),
+    when(expert(Section::Strategy, "strategy.ep", Kind::Number(POWERS_TO_64)), |scenario| {
+        is_training(scenario) && (has_experts(scenario) || scenario.strategy.ep > 1)
+    }),
+    training(expert(Section::Strategy, "strategy.cp", Kind::Number(POWERS_TO_64))),
     training(basic(
         Section::Strategy,
         "strategy.recompute",

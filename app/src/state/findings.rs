@@ -31,6 +31,7 @@ pub fn place_of(issue: &Issue) -> &str {
     match (number("tp"), number("pp"), number("devices")) {
         (Some(tp), _, Some(devices)) if tp > 0 && !devices.is_multiple_of(tp) => "strategy.tp",
         (_, Some(pp), Some(_)) if pp > 1 => "strategy.pp",
+        _ if number("cp").is_some_and(|cp| cp > 1) => "strategy.cp",
         _ => "strategy.tp",
     }
 }

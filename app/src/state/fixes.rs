@@ -1,5 +1,6 @@
 //! Ways to make a scenario fit: candidates in order of effort, each believed only when simulated.
 
+use super::controls::has_experts;
 use super::serving_fixes;
 use sim_core::quantity::Bytes;
 use sim_core::scenario::{Edit, Recompute, Scenario, WorkloadKind};
@@ -51,6 +52,13 @@ impl Search {
             Recompute::Selective => families.push(vec![vec![recompute("full")]]),
             _ => {}
         }
+        families.push(
+            [2, 4, 8]
+                .into_iter()
+                .filter(|&ep| ep > strategy.ep && has_experts(scenario))
+                .map(|ep| vec![Edit::new("strategy.ep", ep)])
+                .collect(),
+        );
         families.push(
             halvings(scenario.workload.micro_batch).map(|size| vec![micro_batch(size)]).collect(),
         );
@@ -159,7 +167,7 @@ fn with_whole_batch(scenario: &Scenario, mut edits: Vec<Edit>) -> Vec<Edit> {
     let Some(batch) = edited.workload.global_batch else { return edits };
     let (hardware, strategy) = (&edited.hardware, &edited.strategy);
     let devices = hardware.devices_per_node.saturating_mul(hardware.nodes);
-    let split = strategy.tp.saturating_mul(strategy.pp).max(1);
+    let split = strategy.tp.saturating_mul(strategy.pp).saturating_mul(strategy.cp).max(1);
     let replicas = strategy.dp.unwrap_or(devices / split).max(1);
     let slice = edited.workload.micro_batch.saturating_mul(replicas).max(1);
     if !batch.is_multiple_of(slice) {

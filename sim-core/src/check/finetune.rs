@@ -34,6 +34,9 @@ pub fn resolve(
     let field = format!("{path}.targets");
     let mut targets = targets(chosen, &field, issues)?;
     targets.gate &= shape.mlp.gated;
+    if refuses(scenario, shape, targets, &field, issues) {
+        return None;
+    }
     if targets == Targets::default() {
         issues.push(
             Issue::new(IssueCode::NoAdapters, &field).way_out(Edit::new(&field, "all-linear")),
@@ -42,6 +45,47 @@ pub fn resolve(
     }
     let weights = scenario.recipe().weights;
     Some(Some(Adapters { rank, targets, dropout: dropout > 0.0, weights, base: base? }))
+}
+
+/// Adapters in places where their products are not written.
+fn refuses(
+    scenario: &Scenario,
+    shape: &ModelShape,
+    targets: Targets,
+    field: &str,
+    issues: &mut Vec<Issue>,
+) -> bool {
+    let on_mlp = targets.gate || targets.up || targets.down;
+    let refused = [
+        (
+            shape.attention.latent.is_some(),
+            field,
+            "adapters beside latent attention",
+            Edit::new("workload.finetune", "full"),
+        ),
+        (
+            shape.experts.is_some() && on_mlp,
+            field,
+            "adapters beside experts",
+            Edit::new(field, "attention"),
+        ),
+        (
+            shape.experts.is_some() && scenario.strategy.ep > 1,
+            "strategy.ep",
+            "adapters with expert parallelism",
+            Edit::new("strategy.ep", 1),
+        ),
+    ];
+    let mut any = false;
+    for (applies, field, value, way_out) in refused {
+        if applies {
+            any = true;
+            issues.push(
+                Issue::new(IssueCode::NotSupported, field).with("value", value).way_out(way_out),
+            );
+        }
+    }
+    any
 }
 
 /// Megatron and nanotron have no quantized weights for adapters.

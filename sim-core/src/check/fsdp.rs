@@ -37,15 +37,16 @@ pub fn check(scenario: &Scenario, issues: &mut Vec<Issue>) {
 /// Ranks that model states are sharded over: all replicas, or those within a node under `hybrid`.
 pub fn shards(scenario: &Scenario, degrees: Degrees, issues: &mut Vec<Issue>) -> Option<u64> {
     if scenario.strategy.fsdp != Some(FsdpMode::Hybrid) {
-        return Some(degrees.dp);
+        return Some(degrees.dp * degrees.cp);
     }
-    let in_a_node = (scenario.hardware.devices_per_node / degrees.tp).clamp(1, degrees.dp);
-    if degrees.dp.is_multiple_of(in_a_node) {
+    let replicas = degrees.dp * degrees.cp;
+    let in_a_node = (scenario.hardware.devices_per_node / degrees.tp).clamp(1, replicas);
+    if replicas.is_multiple_of(in_a_node) {
         return Some(in_a_node);
     }
     issues.push(
         Issue::new(IssueCode::FsdpHybridDoesNotDivide, "strategy.fsdp")
-            .with("dp", degrees.dp)
+            .with("dp", replicas)
             .with("shards", in_a_node)
             .way_out(Edit::new("strategy.fsdp", FsdpMode::FullShard.name())),
     );
@@ -55,9 +56,10 @@ pub fn shards(scenario: &Scenario, degrees: Degrees, issues: &mut Vec<Issue>) ->
 /// What is worth knowing about FSDP in a plan that can run.
 pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
     let Some(mode) = plan.fsdp else { return };
-    if plan.dp == 1 {
+    let replicas = plan.replicas().common;
+    if replicas == 1 {
         issues.push(Issue::new(IssueCode::FsdpWithoutReplicas, "strategy.fsdp"));
-    } else if mode == FsdpMode::Hybrid && plan.shards == plan.dp {
+    } else if mode == FsdpMode::Hybrid && plan.shards == replicas {
         issues.push(
             Issue::new(IssueCode::FsdpHybridInOneNode, "strategy.fsdp")
                 .way_out(Edit::new("strategy.fsdp", FsdpMode::FullShard.name())),

@@ -10,6 +10,7 @@ mod model;
 mod numbers;
 mod ranges;
 mod serving;
+mod spread;
 mod strategy;
 mod supported;
 
@@ -64,7 +65,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     issues.extend(supported::not_supported(scenario));
     let model = model::resolve(scenario, &mut issues);
     if let Some(model) = &model {
-        issues.extend(supported::model_not_supported(&model.shape));
+        issues.extend(supported::model_not_supported(scenario.workload.kind, &model.shape));
         issues.extend(supported::loss_not_supported(scenario, &model.shape));
     }
     let machine = hardware::resolve(scenario, &mut issues);
@@ -86,6 +87,9 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     }
     let adapters =
         model.as_ref().and_then(|model| finetune::resolve(scenario, &model.shape, &mut issues));
+    if let (Some(model), Some(degrees)) = (&model, degrees) {
+        spread::check(scenario, &model.shape, degrees, &mut issues);
+    }
     let batch = degrees.and_then(|degrees| batch::resolve(scenario, degrees, &mut issues));
     fsdp::check(scenario, &mut issues);
     let shards = degrees.and_then(|degrees| fsdp::shards(scenario, degrees, &mut issues));
@@ -98,6 +102,8 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         return Err(sorted(issues));
     }
 
+    let spread = spread::resolve(scenario, &model.shape, degrees)
+        .expect("degrees that do not fit are errors");
     let workload = &scenario.workload;
     let recipe = scenario.recipe();
     let gradient_dtype = workload.gradient_dtype.unwrap_or(recipe.stored);
@@ -118,6 +124,9 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         dp: degrees.dp,
         tp: degrees.tp,
         pp: degrees.pp,
+        cp: degrees.cp,
+        ep: spread.ep,
+        expert_tp: spread.expert_tp,
         schedule: scenario.strategy.schedule,
         sequence_parallel: scenario.strategy.sequence_parallel && degrees.tp > 1,
         zero: scenario.strategy.zero,

@@ -15,6 +15,7 @@ pub struct Degrees {
     pub dp: u64,
     pub tp: u64,
     pub pp: u64,
+    pub cp: u64,
 }
 
 /// Most operations of a step that are simulated one by one.
@@ -36,27 +37,28 @@ const MAX_LAYER_BYTES: f64 = 1e15;
 pub fn degrees(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Degrees> {
     let (hardware, strategy) = (&scenario.hardware, &scenario.strategy);
     let devices = hardware.devices_per_node * hardware.nodes;
-    let (tp, pp) = (strategy.tp, strategy.pp);
-    let split = tp * pp;
+    let (tp, pp, cp) = (strategy.tp, strategy.pp, strategy.cp);
+    let split = tp * pp * cp;
     let dp = strategy.dp.unwrap_or((devices / split).max(1));
     if dp * split == devices {
-        return Some(Degrees { dp, tp, pp });
+        return Some(Degrees { dp, tp, pp, cp });
     }
     let mut issue = Issue::new(IssueCode::DegreesDoNotFill, "strategy.dp")
         .with("dp", dp)
         .with("tp", tp)
         .with("pp", pp)
+        .with("cp", cp)
         .with("product", dp * split)
         .with("devices", devices);
     if devices.is_multiple_of(split) {
         issue = issue.way_out(Edit::new("strategy.dp", serde_json::Value::Null));
     }
     if split > devices || !devices.is_multiple_of(split) {
-        if devices.is_multiple_of(tp) {
-            issue = issue.way_out(Edit::new("strategy.pp", nearest_divisor(devices / tp, pp)));
-        }
-        if devices.is_multiple_of(pp) {
-            issue = issue.way_out(Edit::new("strategy.tp", nearest_divisor(devices / pp, tp)));
+        for (field, own) in [("strategy.pp", pp), ("strategy.tp", tp), ("strategy.cp", cp)] {
+            let others = split / own;
+            if devices.is_multiple_of(others) && own > 1 {
+                issue = issue.way_out(Edit::new(field, nearest_divisor(devices / others, own)));
+            }
         }
     }
     if hardware.nodes == 1 && dp * split <= 576 {
@@ -112,7 +114,8 @@ fn check_training(
                 .way_out(Edit::new("workload.sequence", shape.max_sequence)),
         );
     }
-    if strategy.sequence_parallel && !workload.sequence.is_multiple_of(strategy.tp) {
+    let slices = strategy.tp * if strategy.cp > 1 { 2 * strategy.cp } else { 1 };
+    if strategy.sequence_parallel && !workload.sequence.is_multiple_of(slices) {
         issues.push(
             Issue::new(IssueCode::SequenceNotDivisibleByTp, "strategy.sequence_parallel")
                 .with("tp", strategy.tp)
@@ -120,7 +123,7 @@ fn check_training(
                 .way_out(Edit::new("strategy.sequence_parallel", false))
                 .way_out(Edit::new(
                     "workload.sequence",
-                    workload.sequence.div_ceil(strategy.tp) * strategy.tp,
+                    workload.sequence.div_ceil(slices) * slices,
                 )),
         );
     }
@@ -138,9 +141,13 @@ fn check_training(
 fn widths_divide(shape: &ModelShape, tp: u64, issues: &mut Vec<Issue>) {
     let kv_heads = shape.attention.kv_heads;
     let splits_kv = kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads);
+    let is_dense = shape.layer_groups().iter().any(|group| !group.kind.experts);
+    let ffn = if is_dense { shape.mlp.ffn } else { 0 };
+    let shared = shape.experts.map_or(0, |experts| experts.shared_ffn);
     for (part, size, splits) in [
         ("kv_heads", kv_heads, splits_kv),
-        ("ffn", shape.mlp.ffn, shape.mlp.ffn.is_multiple_of(tp)),
+        ("ffn", ffn, ffn.is_multiple_of(tp)),
+        ("shared-ffn", shared, shared.is_multiple_of(tp)),
     ] {
         if !splits {
             issues.push(
@@ -173,7 +180,7 @@ pub fn advise(plan: &Plan, issues: &mut Vec<Issue>) {
                 .way_out(Edit::new("strategy.sequence_parallel", false)),
         );
     }
-    if plan.zero > 0 && plan.dp == 1 {
+    if plan.zero > 0 && plan.replicas().common == 1 {
         issues.push(
             Issue::new(IssueCode::ZeroWithoutReplicas, "strategy.zero")
                 .with("zero", plan.zero)
@@ -251,8 +258,11 @@ fn size_limits(plan: &Plan, issues: &mut Vec<Issue>) {
     let (model, attention) = (&plan.model, &plan.model.attention);
     let tokens = plan.micro_batch as f64 * plan.sequence as f64;
     let rank = plan.adapters.map_or(0, |adapters| adapters.rank);
-    let widths =
-        16 * (model.hidden + rank) + 8 * model.mlp.ffn + 8 * attention.heads * attention.head_dim;
+    let routed = model.experts.map_or(0, |experts| {
+        experts.active * (8 * model.hidden + 8 * experts.ffn) + 8 * experts.shared_ffn
+    });
+    let heads = 8 * attention.heads * attention.head_dim;
+    let widths = 16 * (model.hidden + rank) + 8 * model.mlp.ffn + heads + routed;
     let scores = match plan.attention {
         AttentionKernel::Eager => 4.0 * attention.heads as f64 * plan.sequence as f64,
         AttentionKernel::Flash => 0.0,

@@ -10,17 +10,16 @@ use crate::scenario::{
 use crate::serving::Engine;
 use serde_json::json;
 
-/// One issue for every part of a model whose operators are not written.
-pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
+/// One issue for every part of a model whose operators are not written. Served, a latent would be
+/// the cache itself, and queries would be brought into it.
+pub fn model_not_supported(kind: WorkloadKind, shape: &ModelShape) -> Vec<Issue> {
+    let serves_latent = kind == WorkloadKind::Infer && shape.attention.latent.is_some();
     let parts = [
-        ("experts", shape.experts.is_some()),
-        ("latent-attention", shape.attention.latent.is_some()),
         ("encoder-decoder", shape.architecture == Architecture::EncoderDecoder),
-        ("attention-sinks", shape.attention.sinks),
+        ("latent-attention", serves_latent),
     ];
-    parts
-        .into_iter()
-        .filter(|(_, present)| *present)
+    let present = parts.into_iter().filter(|(_, present)| *present);
+    present
         .map(|(part, _)| {
             Issue::new(IssueCode::NotSupported, "model")
                 .with("value", part)
@@ -73,6 +72,9 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     if workload.optimizer == Optimizer::Muon && strategy.fsdp.is_some() {
         refuse("strategy.fsdp", "muon", serde_json::Value::Null);
     }
+    if strategy.fsdp.is_some() && strategy.ep > 1 {
+        refuse("strategy.ep", "FSDP with expert parallelism", json!(1));
+    }
     if workload.framework == Framework::Nanotron {
         refuse("workload.framework", workload.framework.name(), json!("pytorch"));
     }
@@ -97,14 +99,8 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     if !matches!(strategy.schedule, ScheduleName::Gpipe | ScheduleName::OneForwardOneBackward) {
         refuse("strategy.schedule", strategy.schedule.name(), json!("1f1b"));
     }
-    for (field, value) in [
-        ("strategy.virtual_stages", strategy.virtual_stages),
-        ("strategy.cp", strategy.cp),
-        ("strategy.ep", strategy.ep),
-    ] {
-        if value > 1 {
-            refuse(field, &value.to_string(), json!(1));
-        }
+    if strategy.virtual_stages > 1 {
+        refuse("strategy.virtual_stages", &strategy.virtual_stages.to_string(), json!(1));
     }
     for (field, target) in [
         ("strategy.offload.optimizer", strategy.offload.optimizer),

@@ -40,12 +40,22 @@ impl Group {
         let ring = (self.ranks - 1) as f64;
         let (rounds, bandwidth) = match collective.kind {
             CollectiveKind::AllReduce => (2.0, self.all_reduce),
-            CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (1.0, self.all_gather),
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllToAll => (1.0, self.all_gather),
+            CollectiveKind::RingPass => return self.ring_pass(collective.bytes),
         };
         let steps = libm::fmin(ring, FULL_RING_STEPS + libm::log2(self.ranks as f64));
         let size = collective.bytes as f64;
         let transfer = rounds * ring / self.ranks as f64 * self.loaded(size) / bandwidth;
         self.cost(rounds * steps * self.step_latency, transfer)
+    }
+
+    /// `bytes` of all ranks around a ring of single messages: n − 1 of `bytes / n` each.
+    fn ring_pass(&self, bytes: u64) -> Cost {
+        let messages = (self.ranks - 1) as f64;
+        let transfer = messages * bytes as f64 / self.ranks as f64 / self.all_gather;
+        self.cost(messages * self.step_latency, transfer)
     }
 
     /// A message between two ranks.
@@ -88,6 +98,55 @@ impl Group {
     }
 }
 
+/// A group whose ranks all send to each other, within nodes and between them at the same time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exchange {
+    /// All ranks, over what joins those of one node.
+    pub inside: Group,
+    /// Ranks of the group in one node.
+    pub per_node: u64,
+    /// What each rank has of the network.
+    pub outside: Group,
+}
+
+impl Exchange {
+    /// Of `bytes` on each of n ranks, (m − 1)/n stay in the node with m of them and (n − m)/n leave
+    /// it: each rank sends the one over the node's link and the other over its share of the ports,
+    /// and the slower decides.
+    pub fn all_to_all(&self, bytes: u64) -> Cost {
+        let ranks = self.inside.ranks as f64;
+        if self.inside.ranks <= 1 {
+            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+        }
+        let over = |group: &Group, peers: f64| {
+            let steps = libm::fmin(peers, FULL_RING_STEPS + libm::log2(ranks));
+            let size = bytes as f64 * peers / ranks;
+            let transfer = if size > 0.0 { group.loaded(size) / group.all_gather } else { 0.0 };
+            group.cost(steps * group.step_latency, transfer)
+        };
+        let near = over(&self.inside, self.per_node as f64 - 1.0);
+        let far = over(&self.outside, ranks - self.per_node as f64);
+        if far.time.get() > near.time.get() { far } else { near }
+    }
+
+    /// Display name of the link that limits it.
+    pub fn link(&self) -> &'static str {
+        if self.per_node == self.inside.ranks { self.inside.link } else { self.outside.link }
+    }
+
+    /// The constants behind its costs; none for a group of one.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        let mut list = Vec::new();
+        if self.per_node > 1 {
+            list.extend(self.inside.assumptions());
+        }
+        if self.per_node < self.inside.ranks {
+            list.extend(self.outside.assumptions());
+        }
+        list
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +174,19 @@ mod tests {
         assert!((reduce - (2.0 * volume / 200e9 + 14e-6)).abs() < 1e-12);
         assert!((gather - (volume / 100e9 + 7e-6)).abs() < 1e-12);
         assert_eq!(time(CollectiveKind::AllReduce, group(1)), 0.0);
+    }
+
+    #[test]
+    fn an_exchange_waits_for_the_slower_of_node_and_network() {
+        let bytes = 1 << 30;
+        // 16 ranks, 4 in a node: 3/16 of the rows over the node's link, 12/16 over the network.
+        let outside = Group { all_gather: 50e9, ..group(16) };
+        let exchange = Exchange { inside: group(16), per_node: 4, outside };
+        let (near, far) = (3.0 / 16.0 * bytes as f64 / 100e9, 12.0 / 16.0 * bytes as f64 / 50e9);
+        assert!(near < far);
+        let time = exchange.all_to_all(bytes).time.get();
+        assert!((time - (far + 11e-6)).abs() < 1e-12, "{time}");
+        let alone = Exchange { inside: group(1), per_node: 1, outside: group(1) };
+        assert_eq!(alone.all_to_all(bytes).time.get(), 0.0);
     }
 }

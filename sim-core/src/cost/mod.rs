@@ -8,12 +8,14 @@ mod compute;
 mod optimizer;
 mod topology;
 
-pub use collective::Group;
+pub use collective::{Exchange, Group};
 pub use topology::{ClusterLink, Topology};
 
 use crate::hardware::{ComputeEfficiency, Device, efficiency_of};
-use crate::memory::{OptimizerStates, StateBytes, held_states};
-use crate::operators::{Collective, CollectiveKind, Parameters, Work};
+use crate::memory::{OptimizerStates, StateBytes, held_by_kind};
+use crate::operators::{
+    ByKind, Collective, CollectiveKind, ParameterKind, Parameters, RankGroup, Work,
+};
 use crate::plan::Plan;
 use crate::precision::MathMode;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
@@ -37,7 +39,11 @@ pub struct CostModel {
     /// Peak memory bandwidth.
     bandwidth: BytesPerSec,
     tensor: Group,
+    expert: Exchange,
+    context: Group,
     data: Group,
+    /// Ranks that have the same experts.
+    expert_data: Group,
     /// Ranks with the same shard under FSDP's hybrid mode.
     replicas: Group,
     pipeline: Vec<Group>,
@@ -45,7 +51,7 @@ pub struct CostModel {
     states: StateBytes,
     step: OptimizerStep,
     device: Device,
-    shards: u64,
+    shards: ByKind<u64>,
     sharding_stage: u64,
 }
 
@@ -67,7 +73,7 @@ impl CostModel {
     /// The model of a plan.
     pub fn new(plan: &Plan) -> Self {
         let topology = &plan.topology;
-        let stride = plan.tp * plan.dp;
+        let stride = plan.tp * plan.cp * plan.dp;
         let states = StateBytes::new(plan.recipe, plan.kept_gradients(), plan.optimizer);
         let flat = plan.flattens_parameters();
         let states =
@@ -79,7 +85,10 @@ impl CostModel {
             bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
             tensor: topology.group(plan.tp, 1),
             data: topology.group(plan.shards, plan.tp),
-            replicas: topology.group(plan.dp / plan.shards, plan.tp * plan.shards),
+            expert: topology.exchange(plan.ep, plan.expert_tp),
+            context: topology.ring(plan.cp, plan.tp),
+            expert_data: topology.group(plan.replicas().routed, plan.expert_tp * plan.ep),
+            replicas: topology.group(plan.replicas().common / plan.shards, plan.tp * plan.shards),
             pipeline: (1..plan.pp)
                 .map(|stage| topology.neighbour((stage - 1) * stride, stage * stride))
                 .collect(),
@@ -87,7 +96,7 @@ impl CostModel {
             states,
             step: OptimizerStep::new(plan, states),
             device: plan.device,
-            shards: plan.shards,
+            shards: plan.shards(),
             sharding_stage: plan.sharding_stage(),
         }
     }
@@ -107,14 +116,21 @@ impl CostModel {
         compute::cost(work, peak, self.bandwidth, &self.efficiency)
     }
 
-    /// A collective of the tensor-parallel group.
-    pub fn tensor_collective(&self, collective: Collective) -> Cost {
-        self.tensor.collective(collective)
+    /// A collective of a tape.
+    pub fn collective(&self, collective: Collective) -> Cost {
+        match collective.kind.group() {
+            RankGroup::Tensor => self.tensor.collective(collective),
+            RankGroup::Expert => self.expert.all_to_all(collective.bytes),
+            RankGroup::Context => self.context.collective(collective),
+        }
     }
 
-    /// A collective of the data-parallel group.
-    pub fn data_collective(&self, collective: Collective) -> Cost {
-        self.data.collective(collective)
+    /// A collective of the ranks that hold the same parameters of a kind.
+    pub fn data_collective(&self, kind: ParameterKind, collective: Collective) -> Cost {
+        match kind {
+            ParameterKind::Common => self.data.collective(collective),
+            ParameterKind::Routed => self.expert_data.collective(collective),
+        }
     }
 
     /// A collective between the ranks that hold the same shard.
@@ -137,9 +153,19 @@ impl CostModel {
         self.tensor.link
     }
 
+    /// Name of the link of the expert-parallel group.
+    pub fn expert_link(&self) -> &'static str {
+        self.expert.link()
+    }
+
+    /// Name of the link of the context-parallel ring.
+    pub fn context_link(&self) -> &'static str {
+        self.context.link
+    }
+
     /// Name of the link of the data-parallel group.
     pub fn data_link(&self) -> &'static str {
-        self.data.link
+        if self.data.ranks > 1 { self.data.link } else { self.expert_data.link }
     }
 
     /// Name of the link between the ranks that hold the same shard.
@@ -158,23 +184,29 @@ impl CostModel {
     }
 
     /// What a rank with `parameters` keeps of the model states.
-    pub fn model_states(&self, parameters: &Parameters) -> ModelStateBytes {
-        held_states(self.states, parameters, self.shards, self.sharding_stage)
+    pub fn model_states(&self, parameters: &ByKind<Parameters>) -> ModelStateBytes {
+        held_by_kind(self.states, parameters, self.shards, self.sharding_stage)
     }
 
     /// The frozen part of the weights, in bytes.
-    pub fn frozen_bytes(&self, parameters: &Parameters) -> u64 {
-        parameters.frozen_bytes.div_ceil(if self.sharding_stage >= 3 { self.shards } else { 1 })
+    pub fn frozen_bytes(&self, parameters: &ByKind<Parameters>) -> u64 {
+        let ranks = self.shards_from(3);
+        let of = |kind| parameters.of(kind).frozen_bytes.div_ceil(*ranks.of(kind));
+        of(ParameterKind::Common) + of(ParameterKind::Routed)
+    }
+
+    /// Ranks that share each kind of parameters where it is sharded from a ZeRO stage on.
+    fn shards_from(&self, stage: u64) -> ByKind<u64> {
+        if self.sharding_stage >= stage { self.shards } else { ByKind { common: 1, routed: 1 } }
     }
 
     /// The master copy's part of the optimizer states, in bytes.
-    pub fn master_bytes(&self, parameters: &Parameters) -> u64 {
-        let shards = if self.sharding_stage >= 1 { self.shards } else { 1 };
-        parameters.trained().div_ceil(shards) * self.states.optimizer.master
+    pub fn master_bytes(&self, parameters: &ByKind<Parameters>) -> u64 {
+        parameters.trained_shard(self.shards_from(1)) * self.states.optimizer.master
     }
 
     /// The optimizer step over `parameters`, its operations and the bytes it moves.
-    pub fn optimizer_step(&self, parameters: &Parameters) -> (Cost, Work) {
+    pub fn optimizer_step(&self, parameters: &ByKind<Parameters>) -> (Cost, Work) {
         let kernels = self.step.work(parameters);
         let mut total = kernels[0];
         let mut cost = self.compute(&total);
@@ -188,7 +220,10 @@ impl CostModel {
     }
 
     /// Names and bytes of what the optimizer step over `parameters` needs for itself.
-    pub fn optimizer_temporaries(&self, parameters: &Parameters) -> Vec<(&'static str, u64)> {
+    pub fn optimizer_temporaries(
+        &self,
+        parameters: &ByKind<Parameters>,
+    ) -> Vec<(&'static str, u64)> {
         self.step.temporaries(parameters)
     }
 
@@ -196,9 +231,11 @@ impl CostModel {
     pub fn assumptions(&self) -> Vec<Assumption> {
         let mut list =
             compute::assumptions(self.peak, self.bandwidth, &self.efficiency, &self.device);
-        for group in [&self.tensor, &self.data, &self.replicas].into_iter().chain(&self.pipeline) {
+        let own = [&self.tensor, &self.context, &self.data, &self.expert_data, &self.replicas];
+        for group in own.into_iter().chain(&self.pipeline) {
             list.extend(group.assumptions());
         }
+        list.extend(self.expert.assumptions());
         list
     }
 }

@@ -1,7 +1,9 @@
 //! The optimizer step: what it moves, what it computes, and the memory that it needs for itself.
 
 use crate::memory::{Moments, StateBytes};
-use crate::operators::{Engine, ParameterRole, ParameterTensor, Parameters, Work};
+use crate::operators::{
+    ByKind, Engine, ParameterKind, ParameterRole, ParameterTensor, Parameters, Work,
+};
 use crate::plan::Plan;
 use crate::scenario::{Framework, Optimizer, OptimizerImplementation};
 
@@ -18,8 +20,8 @@ pub struct OptimizerStep {
     optimizer: Optimizer,
     implementation: OptimizerImplementation,
     states: StateBytes,
-    /// Ranks that the optimizer states are sharded over.
-    shards: u64,
+    /// Ranks that the optimizer states of each kind of parameters are sharded over.
+    shards: ByKind<u64>,
     /// Gradients are cast to fp32 for the whole shard.
     casts_gradients: bool,
     /// Parameters stepped over at a time, where not all at once.
@@ -40,7 +42,11 @@ impl OptimizerStep {
             optimizer: plan.optimizer,
             implementation: plan.optimizer_implementation,
             states,
-            shards: if plan.sharding_stage() >= 1 { plan.shards } else { 1 },
+            shards: if plan.sharding_stage() >= 1 {
+                plan.shards()
+            } else {
+                ByKind { common: 1, routed: 1 }
+            },
             casts_gradients: plan.recipe.has_master && plan.gradient_dtype.bytes() < 4,
             group: (plan.framework == Framework::DeepSpeed && plan.zero >= 3)
                 .then_some(DEEPSPEED_SUB_GROUP),
@@ -52,21 +58,50 @@ impl OptimizerStep {
         if self.states.optimizer.master > 0 { 4 } else { self.states.weights }
     }
 
-    fn is_flat(&self) -> bool {
-        self.states.optimizer.flat || self.shards > 1
+    fn is_flat(&self, shards: u64) -> bool {
+        self.states.optimizer.flat || shards > 1
+    }
+
+    /// The parameters that are sharded over as many ranks, with those ranks.
+    fn parts(&self, parameters: &ByKind<Parameters>) -> Vec<(Parameters, u64)> {
+        if self.shards.common == self.shards.routed {
+            return vec![(parameters.together(), self.shards.common)];
+        }
+        let of = |kind| (parameters.of(kind).clone(), *self.shards.of(kind));
+        ParameterKind::ALL.map(of).into_iter().filter(|(part, _)| part.trained() > 0).collect()
+    }
+
+    /// The kernels of a step over all parameters.
+    pub fn work(&self, parameters: &ByKind<Parameters>) -> Vec<Work> {
+        let parts = self.parts(parameters);
+        parts.iter().flat_map(|(part, shards)| self.work_of(part, *shards)).collect()
+    }
+
+    /// Names and bytes of what a step over all parameters needs for itself.
+    pub fn temporaries(&self, parameters: &ByKind<Parameters>) -> Vec<(&'static str, u64)> {
+        let mut all: Vec<(&'static str, u64)> = Vec::new();
+        for (part, shards) in self.parts(parameters) {
+            for (name, bytes) in self.temporaries_of(&part, shards) {
+                match all.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, sum)) => *sum += bytes,
+                    None => all.push((name, bytes)),
+                }
+            }
+        }
+        all
     }
 
     /// The kernels of a step: those that stream, and the products of Muon.
     ///
     /// A fused kernel reads the gradient, reads and writes all states and writes the weights: for Adam
     /// with a master copy 2 + 2·12 + 2 = 28 bytes a parameter with two-byte gradients and weights.
-    pub fn work(&self, parameters: &Parameters) -> Vec<Work> {
-        let shard = parameters.trained().div_ceil(self.shards);
-        let own = self.states.optimizer.bytes(parameters, self.shards);
+    fn work_of(&self, parameters: &Parameters, shards: u64) -> Vec<Work> {
+        let shard = parameters.trained().div_ceil(shards);
+        let own = self.states.optimizer.bytes(parameters, shards);
         let weights_read = if self.states.optimizer.master > 0 { 0 } else { self.states.weights };
         let each = self.states.gradients + self.states.weights + weights_read;
         let fused = Work::stream(each * shard + 2 * own, 1);
-        let tensors = if self.is_flat() { 1 } else { parameters.tensors() } as f64;
+        let tensors = if self.is_flat(shards) { 1 } else { parameters.tensors() } as f64;
         let mut work = vec![match (self.unfused(), self.implementation) {
             (None, _) | (_, OptimizerImplementation::Fused) => fused,
             (Some(unfused), OptimizerImplementation::Foreach) => {
@@ -124,10 +159,10 @@ impl OptimizerStep {
     /// With a master copy the gradients are cast to fp32 for the whole shard (DeepSpeed's and Apex's
     /// `fp32_groups_flat.grad`); multi-tensor implementations make a temporary as large as what they
     /// update, loops one for the tensor at hand.
-    pub fn temporaries(&self, parameters: &Parameters) -> Vec<(&'static str, u64)> {
-        let shard = parameters.trained().div_ceil(self.shards);
+    fn temporaries_of(&self, parameters: &Parameters, shards: u64) -> Vec<(&'static str, u64)> {
+        let shard = parameters.trained().div_ceil(shards);
         let at_once = self.group.map_or(shard, |group| shard.min(group));
-        let largest = if self.is_flat() { at_once } else { parameters.largest() };
+        let largest = if self.is_flat(shards) { at_once } else { parameters.largest() };
         let each = self.updated();
         let mut temporaries = Vec::new();
         if self.casts_gradients {

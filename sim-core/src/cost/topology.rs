@@ -1,6 +1,6 @@
 //! Which link a group of ranks talks over.
 
-use super::Group;
+use super::{Exchange, Group};
 use crate::hardware::link::{PeerAccess, Ports, RatePer};
 use crate::hardware::{Basis, Link};
 
@@ -66,6 +66,24 @@ impl Topology {
             half_size: if limits { outside.half_size } else { inside.half_size },
             basis: inside.basis.weaker(outside.basis),
             source: outside.source,
+        }
+    }
+
+    /// A ring of `ranks` ranks whose numbers are `stride` apart: all pass on at the same time, so
+    /// the slowest way between two neighbours decides.
+    pub fn ring(&self, ranks: u64, stride: u64) -> Group {
+        let crosses = ranks * stride > self.devices_per_node;
+        let next = if crosses { self.devices_per_node } else { 0 };
+        Group { ranks, ..self.neighbour(0, next) }
+    }
+
+    /// The group of `ranks` ranks whose numbers are `stride` apart, each sending to all others.
+    pub fn exchange(&self, ranks: u64, stride: u64) -> Exchange {
+        let per_node = (self.devices_per_node / stride).clamp(1, ranks);
+        Exchange {
+            inside: Group { ranks, ..self.inside(per_node) },
+            per_node,
+            outside: Group { ranks, ..self.outside(1) },
         }
     }
 

@@ -84,11 +84,21 @@ const FREE_OVERLAP: Assumption = Assumption {
     source: "not modelled: NCCL's share of the multiprocessors and of memory bandwidth",
 };
 
+/// How evenly tokens spread over experts.
+const BALANCED_ROUTING: Assumption = Assumption {
+    id: "balanced-routing",
+    of: "",
+    value: 1.0,
+    unit: "1",
+    basis: Basis::Assumed,
+    source: "every expert gets the same number of tokens and none is dropped",
+};
+
 fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
     let mut list = cost.assumptions();
     match &plan.serving {
         None => {
-            if plan.dp > 1 {
+            if plan.replicas().common > 1 {
                 list.extend(gradient_assumptions(plan));
             }
             list.extend(runtime_memory(plan.devices()).assumptions);
@@ -101,6 +111,9 @@ fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
                 list.push(FRAGMENTATION);
             }
         }
+    }
+    if plan.model.experts.is_some() {
+        list.push(BALANCED_ROUTING);
     }
     if plan.devices() > 1 {
         list.push(FREE_OVERLAP);

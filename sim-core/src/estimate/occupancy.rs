@@ -7,17 +7,13 @@ use crate::trace::{LaneKind, Trace};
 pub struct Occupancy {
     /// Seconds in which the first rank class computes.
     pub compute_s: f64,
-    /// Seconds in which the first rank class communicates (within its tensor- or data-parallel
-    /// group) and does not compute.
+    /// Seconds in which the first rank class communicates (within the groups of its stage) and does
+    /// not compute.
     pub exposed_comm_s: f64,
     /// Average share of the step in which a rank class neither computes nor communicates within its
     /// groups: it waits for its neighbours.
     pub bubble_fraction: f64,
 }
-
-/// Computation, and communication within a rank's groups.
-const GROUPS: [LaneKind; 4] =
-    [LaneKind::Compute, LaneKind::TensorParallel, LaneKind::DataParallel, LaneKind::Replicas];
 
 /// Measures a trace.
 pub fn measure(trace: &Trace) -> Occupancy {
@@ -25,8 +21,8 @@ pub fn measure(trace: &Trace) -> Occupancy {
     let mut idle_share = 0.0;
     let duration = trace.duration();
     for class in 0..trace.classes().len() {
-        let compute = busy(trace, class, &[LaneKind::Compute]);
-        let all = busy(trace, class, &GROUPS);
+        let compute = busy(trace, class, |kind| kind == LaneKind::Compute);
+        let all = busy(trace, class, |kind| kind == LaneKind::Compute || kind.is_group());
         if class == 0 {
             compute_s = compute;
             exposed_comm_s = all - compute;
@@ -38,12 +34,12 @@ pub fn measure(trace: &Trace) -> Occupancy {
 }
 
 /// Seconds in which at least one of the lanes of a class is busy.
-fn busy(trace: &Trace, class: usize, kinds: &[LaneKind]) -> f64 {
+fn busy(trace: &Trace, class: usize, counts: fn(LaneKind) -> bool) -> f64 {
     let mut lanes: Vec<_> = trace
         .lanes()
         .iter()
         .enumerate()
-        .filter(|(_, lane)| lane.class == class && kinds.contains(&lane.kind))
+        .filter(|(_, lane)| lane.class == class && counts(lane.kind))
         .map(|(index, _)| trace.spans(index, f64::NEG_INFINITY, f64::INFINITY).peekable())
         .collect();
     let (mut total, mut until) = (0.0, 0.0);

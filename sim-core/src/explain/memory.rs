@@ -5,7 +5,8 @@ use crate::cost::CostModel;
 use crate::formulas::{self, Formula};
 use crate::lowering::segment;
 use crate::memory::{FRAGMENTATION, runtime_memory};
-use crate::operators::{Parameters, layer_tape};
+use crate::operators::{ByKind, Parameters, layer_tape};
+use crate::plan::Plan;
 use crate::program::derive;
 use crate::quantity::Bytes;
 use crate::scenario::ScheduleName;
@@ -63,52 +64,88 @@ fn training(
 fn model_state(
     simulation: &Simulation,
     category: Category,
-    parameters: &Parameters,
+    parameters: &ByKind<Parameters>,
     shown: f64,
 ) -> Explanation {
     let plan = &simulation.plan;
     let cost = CostModel::new(plan);
     let bytes = cost.state_bytes();
     let held = cost.model_states(parameters);
-    let (replicated, sharded, sharded_from, total): (&Formula, &Formula, u64, u64) = match category
-    {
-        Category::Weights if parameters.frozen > 0 => {
-            let (whole, sharded) = (&formulas::WEIGHTS_FROZEN, &formulas::WEIGHTS_FROZEN_SHARDED);
-            (whole, sharded, 3, held.weights)
+    let shards = plan.shards();
+    // Beside adapters there is one kind of parameters.
+    let (common, routed) = (&parameters.common, parameters.routed.trained());
+    let (quoted, sharded_from, total): ([&Formula; 3], u64, u64) = match category {
+        Category::Weights if common.frozen > 0 => {
+            let sharded = &formulas::WEIGHTS_FROZEN_SHARDED;
+            ([&formulas::WEIGHTS_FROZEN, sharded, sharded], 3, held.weights)
         }
-        Category::Weights => (&formulas::WEIGHTS, &formulas::WEIGHTS_SHARDED, 3, held.weights),
-        Category::Gradients => {
-            (&formulas::GRADIENTS, &formulas::GRADIENTS_SHARDED, 2, held.gradients)
-        }
-        _ => (&formulas::OPTIMIZER, &formulas::OPTIMIZER_SHARDED, 1, held.optimizer),
+        Category::Weights => (
+            [&formulas::WEIGHTS, &formulas::WEIGHTS_SHARDED, &formulas::WEIGHTS_SHARDED_EXPERTS],
+            3,
+            held.weights,
+        ),
+        Category::Gradients => (
+            [
+                &formulas::GRADIENTS,
+                &formulas::GRADIENTS_SHARDED,
+                &formulas::GRADIENTS_SHARDED_EXPERTS,
+            ],
+            2,
+            held.gradients,
+        ),
+        _ => (
+            [
+                &formulas::OPTIMIZER,
+                &formulas::OPTIMIZER_SHARDED,
+                &formulas::OPTIMIZER_SHARDED_EXPERTS,
+            ],
+            1,
+            held.optimizer,
+        ),
     };
+    let [whole, sharded, sharded_experts] = quoted;
     let mut symbols: Vec<Symbol> = match category {
         Category::Weights => vec![number("s_w", "weight-bytes", bytes.weights)],
         Category::Gradients => vec![number("s_g", "gradient-bytes", bytes.gradients)],
         _ => {
             let moments = held.optimizer - cost.master_bytes(parameters);
-            let shards = if plan.sharding_stage() >= 1 { plan.shards } else { 1 };
-            let shard = parameters.trained().div_ceil(shards).max(1);
-            let moments = moments as f64 / shard as f64;
+            let master = bytes.optimizer.master;
+            let shard = match plan.sharding_stage() {
+                0 => parameters.trained(),
+                _ => parameters.trained_shard(shards),
+            };
+            let moments = moments as f64 / shard.max(1) as f64;
             vec![
-                number("s_master", "master-bytes", bytes.optimizer.master),
+                number("s_master", "master-bytes", master),
                 symbol("s_moments", "moment-bytes", Value::Number(moments)),
             ]
         }
     };
-    let trained = if parameters.frozen > 0 { "adapter-parameters" } else { "rank-parameters" };
-    symbols.push(count("Ψ", trained, parameters.trained()));
-    if category == Category::Weights && parameters.frozen > 0 {
-        let each = parameters.frozen_bytes as f64 / parameters.frozen as f64;
+    let trained = if common.frozen > 0 { "adapter-parameters" } else { "rank-parameters" };
+    let is_sharded =
+        plan.sharding_stage() >= sharded_from && (shards.common > 1 || shards.routed > 1);
+    let apart = is_sharded && routed > 0;
+    let shown_as_one = if apart { common.trained() } else { parameters.trained() };
+    symbols.push(count("Ψ", trained, shown_as_one));
+    if category == Category::Weights && common.frozen > 0 {
+        let each = common.frozen_bytes as f64 / common.frozen as f64;
         symbols.push(symbol("s_0", "frozen-bytes", Value::Number(each)));
-        symbols.push(count("Ψ_0", "frozen-parameters", parameters.frozen));
+        symbols.push(count("Ψ_0", "frozen-parameters", common.frozen));
     }
-    let is_sharded = plan.sharding_stage() >= sharded_from && plan.shards > 1;
     if is_sharded {
-        let name = if plan.shards < plan.dp { "replicas-in-node" } else { "replicas" };
-        symbols.push(count("N_dp", name, plan.shards));
+        let in_a_node = shards.common < plan.replicas().common;
+        let name = if in_a_node { "replicas-in-node" } else { "replicas" };
+        symbols.push(count("N_dp", name, shards.common));
     }
-    let formula = if is_sharded { sharded } else { replicated };
+    if apart {
+        symbols.push(count("Ψ_e", "rank-routed-parameters", routed));
+        symbols.push(count("N_edp", "expert-replicas", shards.routed));
+    }
+    let formula = match (is_sharded, apart) {
+        (false, _) => whole,
+        (true, false) => sharded,
+        (true, true) => sharded_experts,
+    };
     Explanation::new(formula, symbols, Value::Bytes(total as f64), Value::Bytes(shown))
 }
 
@@ -138,7 +175,7 @@ fn activations(simulation: &Simulation, class: usize, shown: f64) -> Explanation
     let mut symbols = vec![
         symbol("a", "saved-per-token-and-layer", Value::Bytes(per_token)),
         count("b", "micro-batch", plan.micro_batch),
-        count("s", "sequence", plan.sequence),
+        own_sequence(plan),
         count("L", "stage-layers", layers),
     ];
     let formula = if plan.pp > 1 {
@@ -153,14 +190,20 @@ fn activations(simulation: &Simulation, class: usize, shown: f64) -> Explanation
 fn logits(simulation: &Simulation, shown: f64) -> Explanation {
     let plan = &simulation.plan;
     let vocabulary = plan.model.vocab.div_ceil(plan.tp);
-    let elements = (plan.micro_batch * plan.sequence * vocabulary) as f64;
+    let elements = (plan.context().tokens() * vocabulary) as f64;
     let symbols = vec![
         symbol("w", "live-bytes-per-logit", Value::Number(shown / elements)),
         count("b", "micro-batch", plan.micro_batch),
-        count("s", "sequence", plan.sequence),
+        own_sequence(plan),
         count("V", "rank-vocabulary", vocabulary),
     ];
     Explanation::new(&formulas::LOGITS, symbols, Value::Bytes(shown), Value::Bytes(shown))
+}
+
+/// Tokens of a sample on one GPU.
+fn own_sequence(plan: &Plan) -> Symbol {
+    let name = if plan.cp > 1 { "rank-sequence" } else { "sequence" };
+    count("s", name, plan.sequence.div_ceil(plan.cp))
 }
 
 fn runtime(simulation: &Simulation) -> Explanation {

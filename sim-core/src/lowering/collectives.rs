@@ -1,28 +1,39 @@
-//! Collectives of a stage: within the tensor-parallel group, and within the data-parallel group.
+//! Collectives of a stage: those of a tape, and those of ranks that hold the same parameters.
 
 use super::builder::{Special, TraceBuilder};
 use super::compiled::CompiledStep;
 use super::stage::{StageEmitter, UnitRef};
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Collective, CollectiveKind};
+use crate::operators::{Collective, CollectiveKind, ParameterKind, RankGroup};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::Category;
 
 impl StageEmitter<'_> {
-    /// Adds a collective of the tensor-parallel group between two compute tasks.
-    pub(super) fn tensor_collective(
+    /// Adds a collective of a tape between two compute tasks.
+    pub(super) fn collective(
         &mut self,
         builder: &mut TraceBuilder,
         step: &CompiledStep,
+        group: RankGroup,
         at: (u32, u32),
     ) -> TaskId {
-        let lane = self.lanes.tensor.expect("tensor collectives need tensor parallelism");
+        let lane = match group {
+            RankGroup::Tensor => self.lanes.tensor,
+            RankGroup::Expert => self.lanes.expert,
+            RankGroup::Context => self.lanes.context,
+        };
+        let lane = lane.expect("a tape has collectives of groups of more than one rank");
         let task = builder.task(lane, step.operation, step.duration, at.0, at.1);
         // A pending wait for gathered parameters stays with the kernels that read them.
         for wait in self.received.take().into_iter().chain(self.last_compute) {
             builder.graph.wait_for(wait);
         }
-        self.carried_waits.push(task);
+        if group == RankGroup::Context {
+            // It runs beside the kernel that comes now, and holds up the one after.
+            self.beside = Some(task);
+        } else {
+            self.carried_waits.push(task);
+        }
         task
     }
 
@@ -34,23 +45,31 @@ impl StageEmitter<'_> {
         micro_batch: u32,
         room: Option<TaskId>,
     ) -> TaskId {
-        let bytes = self.units[unit.unit].gathered_bytes(self.policy.weights);
-        let collective = Collective { kind: CollectiveKind::AllGather, bytes };
+        let program = &self.units[unit.unit];
         let at = (unit.layer, micro_batch);
-        let task = self.data_collective(builder, "gather-parameters", collective, at);
-        if let Some(room) = room {
-            builder.graph.wait_for(room);
+        let mut last = None;
+        for kind in ParameterKind::ALL {
+            let bytes = program.gathered_bytes_of(kind, self.policy.weights);
+            if bytes == 0 && kind == ParameterKind::Routed {
+                continue;
+            }
+            let collective = Collective { kind: CollectiveKind::AllGather, bytes };
+            last = Some(self.data_collective(builder, "gather-parameters", kind, collective, at));
+            if let Some(room) = room {
+                builder.graph.wait_for(room);
+            }
+            let name = "gathered-parameters";
+            builder.change(self.pool, Moment::Start, Category::Transient, name, signed(bytes));
         }
-        let bytes = signed(bytes);
-        builder.change(self.pool, Moment::Start, Category::Transient, "gathered-parameters", bytes);
-        task
+        last.expect("the common parameters have a gather of their own")
     }
 
-    /// Adds a collective of the data-parallel group.
+    /// Adds a collective of the ranks that hold the same parameters of a kind.
     pub(super) fn data_collective(
         &mut self,
         builder: &mut TraceBuilder,
         name: &'static str,
+        kind: ParameterKind,
         collective: Collective,
         at: (u32, u32),
     ) -> TaskId {
@@ -59,7 +78,7 @@ impl StageEmitter<'_> {
             name,
             phase: collective.kind.phase(),
             bytes: collective.bytes as f64,
-            cost: self.cost.data_collective(collective),
+            cost: self.cost.data_collective(kind, collective),
         };
         let task = builder.special(lane, special, at.0, at.1);
         self.last_data = Some(task);

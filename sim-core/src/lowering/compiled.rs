@@ -2,7 +2,8 @@
 
 use crate::cost::{Cost, CostModel};
 use crate::engine::Moment;
-use crate::operators::{Parameters, Tape};
+use crate::operators::{ByKind, ParameterKind, Parameters, RankGroup, Tape};
+use crate::plan::Plan;
 use crate::program::{Program, Step, StepEffect, StepWork};
 use crate::trace::{Category, OperationInfo, Phase};
 
@@ -63,13 +64,16 @@ pub struct CompiledEffect {
 pub struct CompiledStep {
     pub operation: u32,
     pub duration: f64,
-    /// Runs on the tensor-parallel lane.
-    pub is_collective: bool,
+    /// The ranks that a collective joins; none for a kernel.
+    pub group: Option<RankGroup>,
     pub effects: Vec<CompiledEffect>,
     pub parameters: u64,
     pub shared_parameters: u64,
     pub reduced_parameters: u64,
     pub gradient_size: u64,
+    pub parameter_kind: ParameterKind,
+    /// Equal parts of its gradients that are made one after another.
+    pub parts: u64,
 }
 
 /// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
@@ -80,56 +84,89 @@ pub struct Unit {
     /// Freed when the micro-batch's whole backward has ended.
     pub after_backward: Vec<CompiledEffect>,
     /// Parameters on this rank before data-parallel sharding, a tied table in the head's unit only.
-    pub parameters: Parameters,
+    pub parameters: ByKind<Parameters>,
     /// Trainable parameters that the unit computes with, and ZeRO-3 gathers.
-    pub gathered_parameters: u64,
+    pub gathered_parameters: ByKind<u64>,
     /// Bytes of frozen parameters that it computes with.
-    pub gathered_frozen_bytes: u64,
+    pub gathered_frozen_bytes: ByKind<u64>,
 }
 
 impl Unit {
     /// Prices a program.
-    pub fn compile(program: &Program, tape: &Tape, cost: &CostModel, tables: &mut Tables) -> Self {
+    pub fn compile(
+        program: &Program,
+        tape: &Tape,
+        plan: &Plan,
+        cost: &CostModel,
+        tables: &mut Tables,
+    ) -> Self {
+        let two_kinds = plan.has_two_kinds();
         let mut compile = |steps: &[Step]| -> Vec<CompiledStep> {
-            steps.iter().map(|step| compile_step(step, cost, tables)).collect()
+            steps.iter().map(|step| compile_step(step, two_kinds, cost, tables)).collect()
         };
         let (forward, backward) = (compile(&program.forward), compile(&program.backward));
         let after_backward = compile_effects(&program.after_backward, tables);
         let parameters = tape.parameters();
+        let parameters = if two_kinds { parameters } else { parameters.as_one_kind() };
+        // What one rank alone holds is never gathered.
+        let replicas = plan.replicas();
+        let of_many = |common: u64, routed: u64| ByKind {
+            common: if replicas.common > 1 { common } else { 0 },
+            routed: if replicas.routed > 1 { routed } else { 0 },
+        };
         let shared: u64 = tape.operators.iter().map(|op| op.shared_parameters).sum();
         let frozen_shared: u64 = tape.operators.iter().map(|op| op.frozen_shared_bytes).sum();
         Self {
             forward,
             backward,
             after_backward,
-            gathered_parameters: parameters.trained() + shared,
-            gathered_frozen_bytes: parameters.frozen_bytes + frozen_shared,
+            gathered_parameters: of_many(
+                parameters.common.trained() + shared,
+                parameters.routed.trained(),
+            ),
+            gathered_frozen_bytes: of_many(
+                parameters.common.frozen_bytes + frozen_shared,
+                parameters.routed.frozen_bytes,
+            ),
             parameters,
         }
     }
 
+    /// Bytes of one kind that ZeRO-3 gathers, with trainable weights of `size` bytes.
+    pub fn gathered_bytes_of(&self, kind: ParameterKind, size: u64) -> u64 {
+        self.gathered_parameters.of(kind) * size + self.gathered_frozen_bytes.of(kind)
+    }
+
     /// Bytes that ZeRO-3 gathers, with trainable weights of `size` bytes.
     pub fn gathered_bytes(&self, size: u64) -> u64 {
-        self.gathered_parameters * size + self.gathered_frozen_bytes
+        ParameterKind::ALL.iter().map(|kind| self.gathered_bytes_of(*kind, size)).sum()
     }
 }
 
-fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> CompiledStep {
-    let (cost, flops, bytes, is_collective) = match step.work {
-        StepWork::Compute(work) => (model.compute(&work), work.flops, work.bytes, false),
+fn compile_step(
+    step: &Step,
+    two_kinds: bool,
+    model: &CostModel,
+    tables: &mut Tables,
+) -> CompiledStep {
+    let (cost, flops, bytes, group) = match step.work {
+        StepWork::Compute(work) => (model.compute(&work), work.flops, work.bytes, None),
         StepWork::Collective(collective) => {
-            (model.tensor_collective(collective), 0.0, collective.bytes as f64, true)
+            let group = Some(collective.kind.group());
+            (model.collective(collective), 0.0, collective.bytes as f64, group)
         }
     };
     CompiledStep {
         operation: tables.operation(step.name, step.phase, flops, bytes, cost),
         duration: cost.time.get(),
-        is_collective,
+        group,
         effects: compile_effects(&step.effects, tables),
         parameters: step.parameters,
         shared_parameters: step.shared_parameters,
         reduced_parameters: step.reduced_parameters,
         gradient_size: step.gradient_size,
+        parameter_kind: if two_kinds { step.parameter_kind } else { ParameterKind::Common },
+        parts: step.parts,
     }
 }
 

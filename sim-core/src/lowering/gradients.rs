@@ -50,7 +50,8 @@ impl GradientPolicy {
         let weights = plan.recipe.weights.bytes();
         let kept = plan.kept_gradients().bytes();
         let sharded = plan.zero >= 2;
-        let replicated = plan.dp > 1;
+        let replicas = plan.replicas().common;
+        let replicated = replicas > 1;
         let mut policy = Self {
             weights,
             kept,
@@ -72,7 +73,7 @@ impl GradientPolicy {
         match plan.framework {
             Framework::Megatron | Framework::Nanotron => {
                 policy.preallocated = !sharded;
-                policy.bucket = MEGATRON_BUCKET.max(1_000_000 * plan.dp);
+                policy.bucket = MEGATRON_BUCKET.max(1_000_000 * replicas);
             }
             Framework::Pytorch | Framework::Fsdp => {
                 policy.bucket = DDP_BUCKET_BYTES / kept;

@@ -5,13 +5,14 @@ use super::builder::TraceBuilder;
 use super::compiled::CompiledStep;
 use super::stage::StageEmitter;
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Backend, Collective, CollectiveKind};
+use crate::operators::{Backend, Collective, CollectiveKind, ParameterKind};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase, TaskInfo};
 
 impl StageEmitter<'_> {
-    pub(super) fn reduces(&self, micro_batch: u32) -> bool {
-        self.plan.dp > 1
+    /// True when gradients of a kind are reduced in a micro-batch.
+    pub(super) fn reduces(&self, kind: ParameterKind, micro_batch: u32) -> bool {
+        *self.replicas.of(kind) > 1
             && self.fsdp.is_none()
             && (self.policy.every_micro_batch
                 || u64::from(micro_batch) + 1 == self.plan.micro_batches)
@@ -20,7 +21,8 @@ impl StageEmitter<'_> {
     /// The newest task makes the gradients of `step`'s parameters.
     pub(super) fn make_gradients(&mut self, builder: &mut TraceBuilder, step: &CompiledStep) {
         let policy = self.policy;
-        let made = signed((step.parameters + step.shared_parameters) * step.gradient_size);
+        let made = (step.parameters + step.shared_parameters) * step.gradient_size;
+        let made = signed(made.div_ceil(step.parts));
         let pool = self.pool;
         let temporary = |builder: &mut TraceBuilder, category, name, bytes: i64| {
             builder.change(pool, Moment::Start, category, name, bytes);
@@ -76,24 +78,29 @@ impl StageEmitter<'_> {
         }
     }
 
-    /// Sends the pending gradients into the data-parallel group.
-    pub(super) fn reduce(&mut self, builder: &mut TraceBuilder, after: TaskId, at: (u32, u32)) {
-        if self.pending == 0 {
+    /// Sends the pending gradients of a kind to the ranks that hold the same parameters.
+    pub(super) fn reduce(
+        &mut self,
+        builder: &mut TraceBuilder,
+        kind: ParameterKind,
+        after: TaskId,
+        at: (u32, u32),
+    ) {
+        let pending = std::mem::take(self.pending.of_mut(kind));
+        if pending == 0 {
             return;
         }
-        let bytes = self.pending * self.policy.wire;
-        let kind = if self.plan.zero == 0 {
-            CollectiveKind::AllReduce
+        let bytes = pending * self.policy.wire;
+        let collective = if self.plan.zero == 0 {
+            Collective { kind: CollectiveKind::AllReduce, bytes }
         } else {
-            CollectiveKind::ReduceScatter
+            Collective { kind: CollectiveKind::ReduceScatter, bytes }
         };
-        let collective = Collective { kind, bytes };
-        let task = self.data_collective(builder, "reduce-gradients", collective, at);
+        let task = self.data_collective(builder, "reduce-gradients", kind, collective, at);
         builder.graph.wait_for(after);
         if self.policy.copies_bucket {
             self.temporary(builder, "gradient-buckets", bytes);
         }
-        self.pending = 0;
         self.buckets = [self.buckets[1], Some(task)];
     }
 
@@ -109,7 +116,7 @@ impl StageEmitter<'_> {
         self.carried_allocations.push((Category::Transient, "gradient-buckets", buffers));
         if self.policy.sharded && !self.gradients_exist {
             self.gradients_exist = true;
-            let bytes = self.shard(self.parameters.trained()) * self.policy.kept;
+            let bytes = self.parameters.trained_shard(self.replicas) * self.policy.kept;
             self.carried_allocations.push((Category::Gradients, "gradients", bytes));
         }
     }
@@ -133,12 +140,15 @@ impl StageEmitter<'_> {
             let bytes = signed(states.gradients);
             builder.change(self.pool, Moment::End, Category::Gradients, "gradients", -bytes);
         }
-        let gathers_weights = self.plan.dp > 1 && (1..=2).contains(&self.plan.zero);
-        if gathers_weights {
-            let bytes = self.parameters.trained() * self.policy.weights;
-            let collective = Collective { kind: CollectiveKind::AllGather, bytes };
-            self.data_collective(builder, "gather-weights", collective, at);
-            builder.graph.wait_for(task);
+        let gathers_weights = (1..=2).contains(&self.plan.zero);
+        for kind in ParameterKind::ALL {
+            let count = self.parameters.of(kind).trained();
+            if gathers_weights && *self.replicas.of(kind) > 1 && count > 0 {
+                let bytes = count * self.policy.weights;
+                let collective = Collective { kind: CollectiveKind::AllGather, bytes };
+                self.data_collective(builder, "gather-weights", kind, collective, at);
+                builder.graph.wait_for(task);
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::fsdp::Fsdp;
 use super::gradients::GradientPolicy;
 use crate::cost::CostModel;
 use crate::engine::{Moment, PoolId, ResourceId, TaskId};
-use crate::operators::Parameters;
+use crate::operators::{ByKind, ParameterKind, Parameters};
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, LaneKind, TaskInfo};
@@ -25,6 +25,8 @@ pub struct UnitRef {
 pub struct Lanes {
     pub compute: ResourceId,
     pub tensor: Option<ResourceId>,
+    pub expert: Option<ResourceId>,
+    pub context: Option<ResourceId>,
     pub data: Option<ResourceId>,
     /// Between ranks with the same shard.
     pub replicas: Option<ResourceId>,
@@ -59,7 +61,9 @@ pub struct StageEmitter<'a> {
     pub(super) order: Vec<UnitRef>,
     pub(super) policy: GradientPolicy,
     /// Parameters on this rank before data-parallel sharding.
-    pub parameters: Parameters,
+    pub parameters: ByKind<Parameters>,
+    /// Ranks that hold the same parameters.
+    pub(super) replicas: ByKind<u64>,
     pub lanes: Lanes,
     pub pool: PoolId,
     pub stage: u64,
@@ -75,8 +79,11 @@ pub struct StageEmitter<'a> {
     pub(super) buckets: [Option<TaskId>; 2],
     /// The last unit's parameters are still gathered from forward.
     pub(super) turned: bool,
-    pub(super) pending: u64,
+    /// Parameters whose gradients wait for their reduction.
+    pub(super) pending: ByKind<u64>,
     pub(super) gradients_exist: bool,
+    /// A message that the newest kernel runs beside.
+    pub(super) beside: Option<TaskId>,
     /// What the stage's next task waits for: its input from a neighbour.
     pub(super) received: Option<TaskId>,
     /// What the next compute task waits for.
@@ -101,18 +108,26 @@ impl<'a> StageEmitter<'a> {
         builder: &mut TraceBuilder,
     ) -> Self {
         let class = usize::try_from(stage).expect("stages are few");
-        let mut parameters = Parameters::default();
+        let mut parameters: ByKind<Parameters> = ByKind::default();
         for unit in &order {
             parameters.add(&units[unit.unit].parameters, 1);
         }
+        let replicas = plan.replicas();
+        let has_routed_replicas = replicas.routed > 1 && parameters.routed.total() > 0;
         let lanes = Lanes {
             compute: builder.add_lane(class, LaneKind::Compute, None),
             tensor: (plan.tp > 1).then(|| {
                 builder.add_lane(class, LaneKind::TensorParallel, Some(cost.tensor_link()))
             }),
-            data: (plan.shards > 1)
+            expert: (plan.ep > 1).then(|| {
+                builder.add_lane(class, LaneKind::ExpertParallel, Some(cost.expert_link()))
+            }),
+            context: (plan.cp > 1).then(|| {
+                builder.add_lane(class, LaneKind::ContextParallel, Some(cost.context_link()))
+            }),
+            data: (plan.shards > 1 || has_routed_replicas)
                 .then(|| builder.add_lane(class, LaneKind::DataParallel, Some(cost.data_link()))),
-            replicas: (plan.shards < plan.dp)
+            replicas: (plan.shards < replicas.common)
                 .then(|| builder.add_lane(class, LaneKind::Replicas, Some(cost.replica_link()))),
             to_next: (stage + 1 < plan.pp).then(|| {
                 let link = cost.pipeline_link(class);
@@ -131,16 +146,18 @@ impl<'a> StageEmitter<'a> {
             order,
             policy: GradientPolicy::new(plan, parameters.trained()),
             parameters,
+            replicas,
             lanes,
             pool: builder.graph.add_pool(),
             stage,
-            gathers: plan.zero >= 3 && plan.dp > 1,
+            gathers: plan.zero >= 3 && (replicas.common > 1 || has_routed_replicas),
             unit_ends: [None; 2],
             last_compute: None,
             last_data: None,
             buckets: [None; 2],
             turned: false,
-            pending: 0,
+            pending: ByKind::default(),
+            beside: None,
             gradients_exist: false,
             received: None,
             carried_waits: Vec::new(),
@@ -157,15 +174,11 @@ impl<'a> StageEmitter<'a> {
     pub fn seed(&self) -> ClassSeed {
         ClassSeed {
             stage: self.stage,
-            ranks: self.plan.dp * self.plan.tp,
+            ranks: self.replicas.common * self.plan.tp,
             pool: self.pool,
             last_forward: self.last_forward,
             optimizer: self.optimizer,
         }
-    }
-
-    pub(super) fn shard(&self, parameters: u64) -> u64 {
-        parameters.div_ceil(self.plan.shards)
     }
 
     /// What exists before the step begins.
@@ -205,6 +218,7 @@ impl<'a> StageEmitter<'a> {
         for (category, name, bytes) in self.carried_allocations.drain(..) {
             builder.change(self.pool, Moment::Start, category, name, signed(bytes));
         }
+        self.carried_waits.extend(self.beside.take());
         self.last_compute = Some(task);
         task
     }
@@ -221,10 +235,9 @@ impl<'a> StageEmitter<'a> {
         let backward = direction == Direction::Backward;
         let mut last = None;
         for (i, step) in steps.iter().enumerate() {
-            let task = if step.is_collective {
-                self.tensor_collective(builder, step, at)
-            } else {
-                self.compute(builder, (step.operation, step.duration), at)
+            let task = match step.group {
+                Some(group) => self.collective(builder, step, group, at),
+                None => self.compute(builder, (step.operation, step.duration), at),
             };
             builder.apply(self.pool, &step.effects);
             let made = step.parameters + step.shared_parameters;
@@ -242,10 +255,11 @@ impl<'a> StageEmitter<'a> {
                     self.end_backward(builder);
                 }
             }
-            if backward && self.reduces(at.1) {
-                self.pending += step.reduced_parameters;
-                if self.pending >= self.policy.bucket {
-                    self.reduce(builder, task, at);
+            let kind = step.parameter_kind;
+            if backward && self.reduces(kind, at.1) {
+                *self.pending.of_mut(kind) += step.reduced_parameters;
+                if *self.pending.of(kind) >= self.policy.bucket {
+                    self.reduce(builder, kind, task, at);
                     if self.policy.takes_turns {
                         self.carried_waits.extend(self.buckets[0]);
                     }
@@ -357,8 +371,10 @@ impl<'a> StageEmitter<'a> {
     ) -> TaskId {
         self.begin_backward();
         let end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
-        if self.reduces(micro_batch) {
-            self.reduce(builder, end, (TaskInfo::NONE, micro_batch));
+        for kind in ParameterKind::ALL {
+            if self.reduces(kind, micro_batch) {
+                self.reduce(builder, kind, end, (TaskInfo::NONE, micro_batch));
+            }
         }
         if self.policy.backward_buffers > 0 {
             // DeepSpeed synchronizes at the end of backward: the next one has buffers of its own.

@@ -81,7 +81,7 @@ fn compile_units(
         .map(|(tape, is_layer)| {
             let segment = if is_layer { segment(plan, &tape) } else { None };
             let program = derive(&tape, segment.as_slice(), early);
-            Unit::compile(&program, &tape, cost, &mut builder.tables)
+            Unit::compile(&program, &tape, plan, cost, &mut builder.tables)
         })
         .collect()
 }

@@ -5,5 +5,5 @@ mod states;
 
 pub use runtime::{FRAGMENTATION, RuntimeMemory, runtime_memory};
 pub use states::{
-    Moments, OptimizerStates, StateBytes, held_states, model_states, optimizer_states,
+    Moments, OptimizerStates, StateBytes, held_by_kind, held_states, model_states, optimizer_states,
 };

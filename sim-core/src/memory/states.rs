@@ -1,6 +1,6 @@
 //! Model states: weights, gradients and optimizer states by ZeRO stage.
 
-use crate::operators::{ParameterRole, ParameterTensor, Parameters};
+use crate::operators::{ByKind, ParameterRole, ParameterTensor, Parameters};
 use crate::precision::{DType, Recipe};
 use crate::report::ModelStateBytes;
 use crate::scenario::Optimizer;
@@ -157,6 +157,24 @@ pub fn held_states(
         weights: bytes.weights * trained(3) + parameters.frozen_bytes.div_ceil(shards(3)),
         gradients: bytes.gradients * trained(2),
         optimizer: bytes.optimizer.bytes(parameters, shards(1)),
+    }
+}
+
+/// As [`held_states`] when routed experts are on `ranks.routed` ranks and the rest on
+/// `ranks.common`: each kind is sharded over the ranks that hold it (Megatron's expert data
+/// parallelism; Singh et al. 2023 (DeepSpeed-TED)).
+pub fn held_by_kind(
+    bytes: StateBytes,
+    parameters: &ByKind<Parameters>,
+    ranks: ByKind<u64>,
+    zero: u64,
+) -> ModelStateBytes {
+    let common = held_states(bytes, &parameters.common, ranks.common, zero);
+    let routed = held_states(bytes, &parameters.routed, ranks.routed, zero);
+    ModelStateBytes {
+        weights: common.weights + routed.weights,
+        gradients: common.gradients + routed.gradients,
+        optimizer: common.optimizer + routed.optimizer,
     }
 }
 

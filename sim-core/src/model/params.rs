@@ -453,6 +453,12 @@ impl ModelShape {
         }
     }
 
+    /// The routed experts that a rank holds of one layer when `ep` ranks share them out and
+    /// `expert_tp` ranks split each of their matrices.
+    pub fn routed_params_per_rank(&self, ep: u64, expert_tp: u64) -> u64 {
+        self.expert_params(expert_tp.max(1), ep).routed()
+    }
+
     /// The experts on one of `tp` tensor-parallel and `ep` expert-parallel ranks.
     fn expert_params(&self, tp: u64, ep: u64) -> ExpertParams {
         let Some(experts) = self.experts else { return ExpertParams::default() };

@@ -9,7 +9,8 @@
 //! output, as they do with PEFT's `enable_input_require_grads`.
 
 use super::{
-    BaseFormat, Collective, CollectiveKind, Context, GradientRule, Operator, Tape, TensorId, Work,
+    BaseFormat, Collective, CollectiveKind, Context, GradientRule, Operator, Product, Tape,
+    TensorId, Work,
 };
 use crate::precision::DType;
 
@@ -153,31 +154,37 @@ impl Pass<'_> {
             operator.backward_collective = None;
         }
         if let Some(format) = format {
-            let (m, n, k) = (product.m, product.n, product.k);
-            operator.frozen_bytes = format.bytes(n, k) + (parameters - n * k) * size;
-            self.dequantize(operator, format, (m, n, k));
+            let Product { n, k, matrices, .. } = product;
+            let packed = matrices * format.bytes(n, k);
+            operator.frozen_bytes = packed + (parameters - matrices * n * k) * size;
+            self.dequantize(operator, format, product);
         }
     }
 
     /// What a product with a quantized weight `[n, k]` needs beside a plain one.
-    fn dequantize(&self, operator: &mut Operator, format: BaseFormat, (m, n, k): (u64, u64, u64)) {
+    ///
+    /// Of several matrices one after another is made ready.
+    fn dequantize(&self, operator: &mut Operator, format: BaseFormat, product: Product) {
         let size = self.context.size();
-        let (stored, whole) = (format.bytes(n, k), n * k * size);
+        let Product { m, n, k, matrices } = product;
+        let (stored, whole) = (matrices * format.bytes(n, k), matrices * n * k * size);
+        let at_once = whole / operator.parts.min(matrices);
+        let m = m / operator.parts.min(matrices);
         match format {
             // The whole matrix in the products' format, forward and again backward (bitsandbytes'
             // `MatMul4Bit`).
             BaseFormat::FourBit { double_quant } => {
-                let launches = if double_quant { 2 } else { 1 };
+                let launches = matrices * if double_quant { 2 } else { 1 };
                 operator.preparation = Some(Work::stream(stored + whole, launches));
-                operator.forward_workspace += whole;
-                operator.backward_workspace += whole;
+                operator.forward_workspace += at_once;
+                operator.backward_workspace += at_once;
             }
             // Integer products of quantized inputs forward, the whole matrix backward, and the input
             // is kept (bitsandbytes' `MatMul8bitLt`).
             BaseFormat::Int8 => {
-                operator.preparation = Some(Work::stream(stored + whole, 1));
+                operator.preparation = Some(Work::stream(stored + whole, matrices));
                 operator.forward_workspace += m * k + 4 * m * n;
-                operator.backward_workspace += whole;
+                operator.backward_workspace += at_once;
                 let input = operator.reads[0];
                 operator.saves.push(input);
             }

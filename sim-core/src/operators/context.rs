@@ -37,6 +37,13 @@ pub struct Kernels {
     /// Recomputation ends at the last tensor that backward needs.
     pub recompute_stops_early: bool,
     pub backend: Backend,
+    /// Fused attention wants values as wide as queries: narrower ones are padded with zeros.
+    pub pads_values: bool,
+    /// All experts of a rank in one grouped product; otherwise one expert after another.
+    pub grouped_experts: bool,
+    /// The router's weights are applied inside the experts' activation instead of to their outputs,
+    /// which then need not be kept.
+    pub weighs_inside: bool,
 }
 
 impl Kernels {
@@ -55,6 +62,9 @@ impl Kernels {
                 retains_logits: false,
                 recompute_stops_early: false,
                 backend: Backend::Gpu,
+                pads_values: false,
+                grouped_experts: true,
+                weighs_inside: true,
             },
             Framework::Pytorch | Framework::Fsdp | Framework::DeepSpeed => Self {
                 fused_norm: compiled,
@@ -65,6 +75,9 @@ impl Kernels {
                 retains_logits: true,
                 recompute_stops_early: !matches!(framework, Framework::DeepSpeed),
                 backend: Backend::Gpu,
+                pads_values: true,
+                grouped_experts: false,
+                weighs_inside: false,
             },
         }
     }
@@ -78,6 +91,12 @@ pub struct Context {
     /// Tokens in a sample.
     pub sequence: u64,
     pub tp: u64,
+    /// Ranks that split each sequence.
+    pub cp: u64,
+    /// Ranks that split the experts of a layer.
+    pub ep: u64,
+    /// Ranks that split each expert's matrices: `tp` or 1.
+    pub expert_tp: u64,
     pub sequence_parallel: bool,
     /// Formats of the model's own weights, frozen or not.
     pub recipe: Recipe,
@@ -119,6 +138,9 @@ impl Context {
             batch: 1,
             sequence,
             tp: 1,
+            cp: 1,
+            ep: 1,
+            expert_tp: 1,
             sequence_parallel: false,
             recipe: precision.into(),
             adapters: None,
@@ -134,9 +156,9 @@ impl Context {
         self.cache.map_or(0, |cache| cache.past) + self.sequence
     }
 
-    /// Tokens in a micro-batch.
+    /// Tokens of a micro-batch on this rank.
     pub fn tokens(&self) -> u64 {
-        self.batch * self.sequence
+        self.batch * self.sequence.div_ceil(self.cp)
     }
 
     /// Tokens of the stream that a rank holds between tensor-parallel blocks.

@@ -25,7 +25,7 @@ pub use base_format::BaseFormat;
 pub use context::{Append, Backend, CacheAccess, Context, Kernels};
 pub use ends::{Tied, embedding_tape, head_tape};
 pub use layer::layer_tape;
-pub use parameters::{ParameterRole, ParameterTensor, Parameters};
+pub use parameters::{ByKind, ParameterKind, ParameterRole, ParameterTensor, Parameters};
 pub use serving::{Answer, answer_tape};
 
 use crate::trace::{Category, Phase};
@@ -88,12 +88,28 @@ impl Work {
     }
 }
 
-/// A collective operation of the tensor-parallel group.
+/// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveKind {
     AllReduce,
     ReduceScatter,
     AllGather,
+    /// Every rank of the expert-parallel group sends each other one a part of its rows.
+    AllToAll,
+    /// Every rank of the context-parallel group passes what it has on to the next, until all have
+    /// seen everything.
+    RingPass,
+}
+
+/// The ranks that a collective of a tape joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankGroup {
+    /// Ranks that split each matrix.
+    Tensor,
+    /// Ranks that split the experts of a layer.
+    Expert,
+    /// Ranks that split each sequence.
+    Context,
 }
 
 impl CollectiveKind {
@@ -103,7 +119,23 @@ impl CollectiveKind {
             Self::AllReduce => Phase::AllReduce,
             Self::ReduceScatter => Phase::ReduceScatter,
             Self::AllGather => Phase::AllGather,
+            Self::AllToAll => Phase::AllToAll,
+            Self::RingPass => Phase::SendReceive,
         }
+    }
+
+    /// The ranks that it joins when a tape has it.
+    pub const fn group(self) -> RankGroup {
+        match self {
+            Self::AllReduce | Self::ReduceScatter | Self::AllGather => RankGroup::Tensor,
+            Self::AllToAll => RankGroup::Expert,
+            Self::RingPass => RankGroup::Context,
+        }
+    }
+
+    /// True for one that runs beside the kernel of its operator instead of before or after it.
+    pub const fn runs_beside(self) -> bool {
+        matches!(self, Self::RingPass)
     }
 }
 
@@ -127,12 +159,15 @@ pub enum GradientRule {
     MadeForward,
 }
 
-/// The sizes of a product `[m, k] · [k, n]` with a weight `[n, k]` on this rank.
+/// The sizes of a product `[m, k] · [k, n]` with a weight `[n, k]` on this rank, or of several with a
+/// matrix for a part of the rows each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     pub m: u64,
     pub n: u64,
     pub k: u64,
+    /// Matrices that share out the rows.
+    pub matrices: u64,
 }
 
 /// One operator.
@@ -165,6 +200,10 @@ pub struct Operator {
     pub product: Option<Product>,
     /// Work ahead of the forward and of the backward kernels: weights made ready for them.
     pub preparation: Option<Work>,
+    pub parameter_kind: ParameterKind,
+    /// Equal parts that run one after another, as experts do in a loop: of the gradients that
+    /// backward makes, one part exists at a time.
+    pub parts: u64,
     pub forward: Option<Work>,
     /// The gradient of the inputs.
     pub backward_input: Option<Work>,
@@ -232,15 +271,16 @@ impl Tape {
         self.operators.last_mut().expect("an operator was just added")
     }
 
-    /// The parameters of all operators, tied ones once.
-    pub fn parameters(&self) -> Parameters {
-        let mut all = Parameters::default();
+    /// The parameters of all operators by kind, tied ones once.
+    pub fn parameters(&self) -> ByKind<Parameters> {
+        let mut all: ByKind<Parameters> = ByKind::default();
         for operator in &self.operators {
+            let of_kind = all.of_mut(operator.parameter_kind);
             for tensor in &operator.trainable {
-                all.add_tensors(*tensor, 1);
+                of_kind.add_tensors(*tensor, 1);
             }
-            all.frozen += operator.frozen;
-            all.frozen_bytes += operator.frozen_bytes;
+            of_kind.frozen += operator.frozen;
+            of_kind.frozen_bytes += operator.frozen_bytes;
         }
         all
     }
@@ -277,6 +317,8 @@ impl Operator {
             shared_parameters: 0,
             reduced_parameters: 0,
             gradient_size: 0,
+            parameter_kind: ParameterKind::Common,
+            parts: 1,
             product: None,
             preparation: None,
             forward: None,
@@ -310,7 +352,7 @@ impl Operator {
     pub fn linear(&mut self, m: u64, n: u64, k: u64, bias: bool, size: u64) -> &mut Self {
         let tensors = [ParameterTensor::matrix(n, k), ParameterTensor::vector(n)];
         self.trains(&tensors[..if bias { 2 } else { 1 }], size);
-        self.product = Some(Product { m, n, k });
+        self.product = Some(Product { m, n, k, matrices: 1 });
         self.forward = Some(Work::gemm(m, n, k, size));
         self.backward_input = Some(Work::gemm(m, k, n, size));
         self.backward_weight = Some(Work::gemm(k, n, m, size));

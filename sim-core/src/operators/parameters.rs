@@ -104,6 +104,78 @@ impl Parameters {
     }
 }
 
+/// Which ranks hold the same parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// All data-parallel ranks.
+    Common,
+    /// Those data-parallel ranks that have the same experts.
+    Routed,
+}
+
+impl ParameterKind {
+    /// Both, in the order of their numbers.
+    pub const ALL: [Self; 2] = [Self::Common, Self::Routed];
+}
+
+/// One of something for each kind of parameters: the parameters of a rank, the ranks that hold the
+/// same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByKind<T> {
+    pub common: T,
+    pub routed: T,
+}
+
+impl<T> ByKind<T> {
+    /// That of one kind.
+    pub const fn of(&self, kind: ParameterKind) -> &T {
+        match kind {
+            ParameterKind::Common => &self.common,
+            ParameterKind::Routed => &self.routed,
+        }
+    }
+
+    /// That of one kind, to be changed.
+    pub const fn of_mut(&mut self, kind: ParameterKind) -> &mut T {
+        match kind {
+            ParameterKind::Common => &mut self.common,
+            ParameterKind::Routed => &mut self.routed,
+        }
+    }
+}
+
+impl ByKind<Parameters> {
+    /// Adds `times` what `other` has, kind by kind.
+    pub fn add(&mut self, other: &Self, times: u64) {
+        for kind in ParameterKind::ALL {
+            self.of_mut(kind).add(other.of(kind), times);
+        }
+    }
+
+    /// Both kinds together.
+    pub fn together(&self) -> Parameters {
+        let mut all = self.common.clone();
+        all.add(&self.routed, 1);
+        all
+    }
+
+    /// All as one kind, for ranks that hold the same of both.
+    pub fn as_one_kind(&self) -> Self {
+        Self { common: self.together(), routed: Parameters::default() }
+    }
+
+    /// Trainable parameters.
+    pub fn trained(&self) -> u64 {
+        self.common.trained() + self.routed.trained()
+    }
+
+    /// Trainable parameters of the fullest shard over `ranks`.
+    pub fn trained_shard(&self, ranks: ByKind<u64>) -> u64 {
+        let of = |kind| self.of(kind).trained().div_ceil(*ranks.of(kind));
+        of(ParameterKind::Common) + of(ParameterKind::Routed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

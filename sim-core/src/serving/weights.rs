@@ -91,10 +91,10 @@ pub fn bytes_per_weight(plan: &Plan, serving: &Serving, kind: LayerKind, name: &
         "value" => &[MatrixRole::Value],
         "qkv" => &[MatrixRole::Query, MatrixRole::Key, MatrixRole::Value],
         "attention-output" => &[MatrixRole::AttentionOutput],
-        "gate" => &[MatrixRole::Gate],
-        "up" => &[MatrixRole::Up],
-        "gate-up" => &[MatrixRole::Gate, MatrixRole::Up],
-        "down" => &[MatrixRole::Down],
+        "gate" | "expert-gate" => &[MatrixRole::Gate],
+        "up" | "expert-up" => &[MatrixRole::Up],
+        "gate-up" | "expert-gate-up" => &[MatrixRole::Gate, MatrixRole::Up],
+        "down" | "expert-down" => &[MatrixRole::Down],
         _ => &[],
     };
     let matrices = plan.model.layer_matrices(kind, plan.tp, 1);

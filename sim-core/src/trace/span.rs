@@ -9,6 +9,10 @@ pub enum LaneKind {
     Compute,
     /// Collectives of the tensor-parallel group.
     TensorParallel,
+    /// Tokens on their way to experts and back.
+    ExpertParallel,
+    /// Keys and values on their way around the ranks that split a sequence.
+    ContextParallel,
     /// Collectives of the data-parallel group.
     DataParallel,
     /// Collectives between the ranks that hold the same shard (FSDP's hybrid mode).
@@ -20,11 +24,37 @@ pub enum LaneKind {
 }
 
 impl LaneKind {
+    /// All of them, in the order in which the lanes of a rank stand.
+    pub const ALL: [Self; 8] = [
+        Self::Compute,
+        Self::TensorParallel,
+        Self::ExpertParallel,
+        Self::ContextParallel,
+        Self::DataParallel,
+        Self::Replicas,
+        Self::PipelineForward,
+        Self::PipelineBackward,
+    ];
+
+    /// True for collectives and messages among the ranks of a stage.
+    pub const fn is_group(self) -> bool {
+        matches!(
+            self,
+            Self::TensorParallel
+                | Self::ExpertParallel
+                | Self::ContextParallel
+                | Self::DataParallel
+                | Self::Replicas
+        )
+    }
+
     /// The name in the keys of texts: `lane.<name>`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
             Self::TensorParallel => "tensor-parallel",
+            Self::ExpertParallel => "expert-parallel",
+            Self::ContextParallel => "context-parallel",
             Self::DataParallel => "data-parallel",
             Self::Replicas => "replicas",
             Self::PipelineForward => "pipeline-forward",
@@ -47,11 +77,12 @@ pub enum Phase {
     AllReduce,
     ReduceScatter,
     AllGather,
+    AllToAll,
     SendReceive,
 }
 
 impl Phase {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Forward,
         Self::Backward,
         Self::WeightGradient,
@@ -60,6 +91,7 @@ impl Phase {
         Self::AllReduce,
         Self::ReduceScatter,
         Self::AllGather,
+        Self::AllToAll,
         Self::SendReceive,
     ];
 
@@ -74,13 +106,21 @@ impl Phase {
             Self::AllReduce => "all-reduce",
             Self::ReduceScatter => "reduce-scatter",
             Self::AllGather => "all-gather",
+            Self::AllToAll => "all-to-all",
             Self::SendReceive => "send-receive",
         }
     }
 
     /// True for communication.
     pub const fn is_communication(self) -> bool {
-        matches!(self, Self::AllReduce | Self::ReduceScatter | Self::AllGather | Self::SendReceive)
+        matches!(
+            self,
+            Self::AllReduce
+                | Self::ReduceScatter
+                | Self::AllGather
+                | Self::AllToAll
+                | Self::SendReceive
+        )
     }
 }
 

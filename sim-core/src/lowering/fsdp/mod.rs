@@ -22,7 +22,7 @@ use super::builder::TraceBuilder;
 use super::compiled::Unit;
 use super::stage::{Direction, Ending, StageEmitter, UnitRef};
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Collective, CollectiveKind, Work};
+use crate::operators::{Collective, CollectiveKind, ParameterKind, Work};
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
 use crate::scenario::FsdpMode;
@@ -76,7 +76,8 @@ impl Fsdp {
         let mut last_gradient = 0;
         for (position, unit) in order.iter().enumerate() {
             let group = if is_root(*unit) { order.len() } else { position };
-            let own = &units[unit.unit].parameters;
+            // Beside FSDP all parameters are of one kind.
+            let own = &units[unit.unit].parameters.common;
             parameters[group] += own.trained();
             gathered_bytes[group] += own.trained() * size + own.frozen_bytes;
             if is_root(*unit) && position > 0 && !plan.ties_head() {
@@ -259,7 +260,13 @@ impl Fsdp {
         }
         let collective = Collective { kind: CollectiveKind::AllGather, bytes };
         let at = (stage.layer_of(group), micro_batch);
-        let task = stage.data_collective(builder, "gather-parameters", collective, at);
+        let task = stage.data_collective(
+            builder,
+            "gather-parameters",
+            ParameterKind::Common,
+            collective,
+            at,
+        );
         if let Some(wait) = wait {
             builder.graph.wait_for(wait);
         }

@@ -4,7 +4,7 @@ use super::{Fsdp, change};
 use crate::engine::Moment;
 use crate::lowering::builder::{Special, TraceBuilder};
 use crate::lowering::stage::StageEmitter;
-use crate::operators::{Collective, CollectiveKind};
+use crate::operators::{Collective, CollectiveKind, ParameterKind};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 
@@ -64,9 +64,9 @@ impl Fsdp {
         parameters: u64,
     ) {
         let policy = stage.policy;
-        let before = stage.shard(self.reduced);
+        let before = self.reduced.div_ceil(stage.plan.shards);
         self.reduced += parameters;
-        let shard = stage.shard(self.reduced) - before;
+        let shard = self.reduced.div_ceil(stage.plan.shards) - before;
         let output = shard * policy.wire;
         let kept = signed(shard * policy.kept);
         let casts = policy.wire != policy.kept;
@@ -97,7 +97,13 @@ impl Fsdp {
         let mut ready = stage.last_compute;
         if stage.plan.shards > 1 {
             let collective = Collective { kind: CollectiveKind::ReduceScatter, bytes };
-            let task = stage.data_collective(builder, "reduce-gradients", collective, at);
+            let task = stage.data_collective(
+                builder,
+                "reduce-gradients",
+                ParameterKind::Common,
+                collective,
+                at,
+            );
             ready.into_iter().for_each(|wait| builder.graph.wait_for(wait));
             self.reduction = Some(task);
             ready = Some(task);

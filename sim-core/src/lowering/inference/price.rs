@@ -22,8 +22,21 @@ pub struct Pricer<'a> {
 }
 
 /// Products with weights, by operator.
-const PRODUCTS: [&str; 9] =
-    ["query", "key", "value", "qkv", "attention-output", "gate", "up", "gate-up", "down"];
+const PRODUCTS: [&str; 13] = [
+    "query",
+    "key",
+    "value",
+    "qkv",
+    "attention-output",
+    "gate",
+    "up",
+    "gate-up",
+    "down",
+    "expert-gate",
+    "expert-up",
+    "expert-gate-up",
+    "expert-down",
+];
 
 impl<'a> Pricer<'a> {
     pub fn new(plan: &'a Plan, serving: &'a Serving, cost: &'a CostModel) -> Self {

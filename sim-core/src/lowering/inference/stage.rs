@@ -276,7 +276,7 @@ impl<'a> StageEmitter<'a> {
         after: Option<TaskId>,
     ) -> Option<TaskId> {
         let lane = match self.tensor {
-            Some(lane) if step.is_collective => lane,
+            Some(lane) if step.group.is_some() => lane,
             _ => self.compute,
         };
         let task = builder.task(lane, step.operation, step.duration, at.0, at.1);

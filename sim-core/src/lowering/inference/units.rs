@@ -3,7 +3,7 @@
 use super::price::Pricer;
 use crate::lowering::compiled::{CompiledStep, Tables, compile_effects};
 use crate::model::LayerKind;
-use crate::operators::Tape;
+use crate::operators::{ParameterKind, Tape};
 use crate::plan::Plan;
 use crate::program::{StepEffect, StepWork, derive_forward};
 use crate::serving::{Buffers, StepSpec, Tapes};
@@ -99,25 +99,27 @@ fn compile(pricer: &Pricer<'_>, tape: &Tape, tables: &mut Tables) -> Vec<Compile
     derive_forward(tape)
         .into_iter()
         .map(|step| {
-            let (cost, flops, bytes, is_collective) = match step.work {
+            let (cost, flops, bytes, group) = match step.work {
                 StepWork::Compute(work) => {
-                    (pricer.compute(step.name, &work), work.flops, work.bytes, false)
+                    (pricer.compute(step.name, &work), work.flops, work.bytes, None)
                 }
                 StepWork::Collective(collective) => {
-                    let cost = pricer.cost.tensor_collective(collective);
-                    (cost, 0.0, collective.bytes as f64, true)
+                    let cost = pricer.cost.collective(collective);
+                    (cost, 0.0, collective.bytes as f64, Some(collective.kind.group()))
                 }
             };
             let effects: Vec<StepEffect> = step.effects.into_iter().filter(counted).collect();
             CompiledStep {
                 operation: tables.operation(step.name, step.phase, flops, bytes, cost),
                 duration: cost.time.get(),
-                is_collective,
+                group,
                 effects: compile_effects(&effects, tables),
                 parameters: 0,
                 shared_parameters: 0,
                 reduced_parameters: 0,
                 gradient_size: 0,
+                parameter_kind: ParameterKind::Common,
+                parts: 1,
             }
         })
         .collect()

@@ -85,7 +85,8 @@ impl Layer<'_> {
             cache_bytes = whole;
         }
         let output = self.tape.tensor("attention-context", query_bytes);
-        let flops = self.attention_flops(self.cached_pairs(cache.past));
+        let flops =
+            self.attention_flops(2 * self.shape.attention.head_dim, self.cached_pairs(cache.past));
         let bytes = (2 * query_bytes + cache_bytes) as f64;
         let operator = self.tape.operator("attention", &reads, &[output]);
         operator.forward = Some(Work { engine: Engine::Attention, flops, bytes, launches: 1.0 });

@@ -8,10 +8,17 @@ use crate::precision::DType;
 
 impl Layer<'_> {
     pub(super) fn mlp(&mut self, input: TensorId) -> TensorId {
+        match self.shape.experts {
+            Some(experts) if self.kind.experts => self.experts(input, experts),
+            _ => self.feed_forward(input, self.shape.mlp.ffn, self.shape.mlp.bias),
+        }
+    }
+
+    /// A block with an inner width of `ffn` over all ranks.
+    pub(super) fn feed_forward(&mut self, input: TensorId, ffn: u64, bias: bool) -> TensorId {
         let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
-        let mlp = &self.shape.mlp;
-        let (gated, bias, activation) = (mlp.gated, mlp.bias, mlp.activation);
-        let width = mlp.ffn.div_ceil(tp);
+        let (gated, activation) = (self.shape.mlp.gated, self.shape.mlp.activation);
+        let width = ffn.div_ceil(tp);
         let bytes = tokens * width * size;
 
         let input = self.enter_split(input);
@@ -48,7 +55,7 @@ impl Layer<'_> {
     }
 
     /// The gated product: `activation(gate) · up`.
-    fn gate(&mut self, gate: TensorId, up: TensorId, bytes: u64) -> TensorId {
+    pub(super) fn gate(&mut self, gate: TensorId, up: TensorId, bytes: u64) -> TensorId {
         let inner = self.tape.tensor("mlp-inner", bytes);
         if self.context.kernels.fused_activation {
             self.tape
@@ -69,7 +76,12 @@ impl Layer<'_> {
         inner
     }
 
-    fn activate(&mut self, input: TensorId, activation: Activation, bytes: u64) -> TensorId {
+    pub(super) fn activate(
+        &mut self,
+        input: TensorId,
+        activation: Activation,
+        bytes: u64,
+    ) -> TensorId {
         let inner = self.tape.tensor("mlp-inner", bytes);
         let mut saved = vec![match activation {
             // ReLU's gradient needs only its output; its square's, ReLU's output instead of the input.

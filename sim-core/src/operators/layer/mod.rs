@@ -2,6 +2,8 @@
 
 mod attention;
 mod cached;
+mod experts;
+mod latent;
 mod mlp;
 mod scores;
 
@@ -75,6 +77,10 @@ impl Layer<'_> {
     /// A tensor of the residual stream.
     fn stream(&mut self, name: &'static str) -> TensorId {
         self.tape.tensor(name, self.stream_bytes())
+    }
+
+    fn bytes(&self, id: TensorId) -> u64 {
+        self.tape.tensors[id.0].bytes
     }
 
     fn stream_bytes(&self) -> u64 {

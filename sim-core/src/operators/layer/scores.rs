@@ -4,7 +4,7 @@
 use super::Layer;
 use crate::model::shape::Stack;
 use crate::operators::soft_cap::soft_cap;
-use crate::operators::{Backend, Engine, Operator, TensorId, Work};
+use crate::operators::{Backend, Engine, Operator, ParameterTensor, TensorId, Work};
 use crate::precision::DType;
 use crate::scenario::AttentionKernel;
 
@@ -24,10 +24,10 @@ impl Layer<'_> {
         self.context.kernels.backend == Backend::Traced && self.has_attention_dropout()
     }
 
-    /// One of the two products forward, and its two products backward.
-    fn product(&self, operator: &mut Operator, bytes: u64) {
+    /// One of the two products with heads of `width` channels forward, and its two products backward.
+    fn product(&self, operator: &mut Operator, width: u64, bytes: u64) {
         let pairs = (self.context.sequence * self.context.keys()) as f64;
-        let flops = self.attention_flops(pairs) / 2.0;
+        let flops = self.attention_flops(width, pairs);
         let forward = Work { engine: Engine::Gemm, flops, bytes: bytes as f64, launches: 1.0 };
         operator.streams(forward, Work { flops: 2.0 * flops, launches: 2.0, ..forward });
     }
@@ -63,19 +63,33 @@ impl Layer<'_> {
         // As many as the query heads have.
         let keys_bytes = query_bytes / self.context.sequence * self.context.keys();
         let [key, value] = self.repeat_heads(key, value, keys_bytes);
-        let traffic = elements * size + query_bytes + keys_bytes;
+        let attention = &self.shape.attention;
+        let (head_dim, value_dim) = (attention.head_dim, attention.value_dim());
+        let heads = attention.heads.div_ceil(self.context.tp);
+        let sinks = if attention.sinks { heads } else { 0 };
+        let output_bytes = self.context.tokens() * heads * value_dim * size;
+        let values_bytes = output_bytes / self.context.sequence * self.context.keys();
 
         let scores = self.tape.tensor("attention-scores", elements * size);
         let mut operator = Operator::new("attention-scores", &[query, key], &[scores]);
         operator.saves(&[query, key]);
-        self.product(&mut operator, traffic);
+        self.product(&mut operator, head_dim, elements * size + query_bytes + keys_bytes);
         self.tape.operators.push(operator);
 
-        let scores = if self.shape.module.soft_caps {
+        let mut scores = if self.shape.module.soft_caps {
             soft_cap(&mut self.tape, self.context, scores)
         } else {
             scores
         };
+        if sinks > 0 {
+            // One more column, joined in a copy.
+            let joined = self.tape.tensor("attention-scores", elements * size);
+            let operator = self.tape.operator("append-sinks", &[scores], &[joined]);
+            let weights = self.context.recipe.weights.bytes();
+            let work = Work::stream(2 * elements * size, 1);
+            operator.trains(&[ParameterTensor::vector(sinks)], weights).streams(work, work);
+            scores = joined;
+        }
         let softmax = self.softmax_format();
         let mut weights = self.tape.tensor("attention-weights", elements * size);
         let saved = if softmax == self.context.recipe.compute {
@@ -92,10 +106,10 @@ impl Layer<'_> {
             weights = self.drop_weights(weights, elements);
         }
 
-        let output = self.tape.tensor("attention-context", query_bytes);
+        let output = self.tape.tensor("attention-context", output_bytes);
         let mut operator = Operator::new("attention-values", &[weights, value], &[output]);
         operator.saves(&[weights, value]);
-        self.product(&mut operator, traffic);
+        self.product(&mut operator, value_dim, elements * size + output_bytes + values_bytes);
         self.tape.operators.push(operator);
         output
     }
@@ -120,15 +134,17 @@ impl Layer<'_> {
     ) -> TensorId {
         let fp32 = DType::Fp32.bytes();
         let elements = self.score_elements();
-        let query_bytes = self.tape.tensors[query.0].bytes;
-        let wide = query_bytes / self.context.size() * fp32;
-        let traffic = elements * fp32 + 2 * wide;
+        let attention = &self.shape.attention;
+        let (head_dim, value_dim) = (attention.head_dim, attention.value_dim());
+        let heads = attention.heads.div_ceil(self.context.tp);
+        let wide = self.context.tokens() * heads * head_dim * fp32;
+        let wide_values = self.context.tokens() * heads * value_dim * fp32;
 
         let scores = self.tape.tensor("attention-scores", elements * fp32);
         let scaled = [(); 2].map(|()| self.tape.constant("scaled-input", wide));
         let mut operator = Operator::new("attention-scores", &[query, key], &[scores]);
         operator.saves(&scaled);
-        self.product(&mut operator, traffic);
+        self.product(&mut operator, head_dim, elements * fp32 + 2 * wide);
         self.tape.operators.push(operator);
 
         let weights = self.tape.tensor("attention-weights", elements * fp32);
@@ -136,12 +152,13 @@ impl Layer<'_> {
         self.tape.operator("softmax", &[scores], &[weights]).saves(&[weights]).streams(work, work);
         let dropped = self.drop_weights(weights, elements);
 
-        let output = self.tape.tensor("attention-context", query_bytes);
+        let output =
+            self.tape.tensor("attention-context", wide_values / fp32 * self.context.size());
         let copied = self.context.recipe.compute != DType::Fp32;
-        let values = if copied { self.tape.constant("value-fp32", wide) } else { value };
+        let values = if copied { self.tape.constant("value-fp32", wide_values) } else { value };
         let mut operator = Operator::new("attention-values", &[dropped, value], &[output]);
         operator.saves(&[dropped, values]);
-        self.product(&mut operator, traffic);
+        self.product(&mut operator, value_dim, elements * fp32 + 2 * wide_values);
         self.tape.operators.push(operator);
         output
     }
