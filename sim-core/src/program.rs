@@ -6,7 +6,9 @@
 //! last saver has run, and a second gradient of a tensor is added to the first and freed.
 
 use crate::engine::Moment;
-use crate::operators::{Collective, GradientRule, Operator, ParameterKind, Tape, TensorId, Work};
+use crate::operators::{
+    Collective, GradientRule, Operator, ParameterKind, ParameterRole, Tape, TensorId, Work,
+};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 use std::ops::Range;
@@ -46,6 +48,8 @@ pub struct Step {
     /// Bytes of a number of those gradients as the kernel makes them.
     pub gradient_size: u64,
     pub parameter_kind: ParameterKind,
+    /// The parameters are matrices inside the model, with their biases.
+    pub is_matrix: bool,
     /// Equal parts of those gradients that are made one after another.
     pub parts: u64,
 }
@@ -558,6 +562,8 @@ fn backward_steps(operator: &Operator) -> Vec<Step> {
         last.reduced_parameters = operator.reduced_parameters;
         last.gradient_size = operator.gradient_size;
         last.parameter_kind = operator.parameter_kind;
+        last.is_matrix = operator.product.is_some()
+            && operator.trainable.iter().all(|tensor| tensor.role != ParameterRole::Table);
         last.parts = operator.parts;
     }
     steps
@@ -574,6 +580,7 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         reduced_parameters: 0,
         gradient_size: 0,
         parameter_kind: ParameterKind::Common,
+        is_matrix: false,
         parts: 1,
     }
 }
@@ -589,6 +596,7 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         reduced_parameters: 0,
         gradient_size: 0,
         parameter_kind: ParameterKind::Common,
+        is_matrix: false,
         parts: 1,
     }
 }

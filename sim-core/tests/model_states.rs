@@ -161,3 +161,17 @@ fn experts_spread_over_tensor_parallel_ranks() {
     let one = 16 * 32 * 3 * 4096 * 14_336;
     assert_eq!(whole - split, one - 4 * one / 8);
 }
+
+/// Megatron keeps one placeholder for the gradient of each shape of matrix, by hand for Llama 2 7B on
+/// one GPU: query, key and value [12288, 4096], output [4096, 4096], gate and up [22016, 4096], down
+/// [4096, 11008], two bytes a number.
+#[test]
+fn megatron_keeps_a_placeholder_for_each_shape() {
+    let scenario = with(&llama_on_8_a100(), "workload.framework", "megatron");
+    let simulation = simulate(&scenario).expect("a possible scenario");
+    let held = simulation.trace.live_at(0, Category::Transient, Some(0.0));
+    let numbers = 4096 * (12_288 + 4096 + 22_016 + 11_008);
+    assert_eq!(held, vec![("placeholder-gradients", 2 * numbers)]);
+    let elsewhere = simulate(&llama_on_8_a100()).expect("a possible scenario");
+    assert_eq!(elsewhere.trace.live_at(0, Category::Transient, Some(0.0)), vec![]);
+}

@@ -72,6 +72,8 @@ pub struct CompiledStep {
     pub reduced_parameters: u64,
     pub gradient_size: u64,
     pub parameter_kind: ParameterKind,
+    /// The gradient is that of matrices inside the model.
+    pub is_matrix: bool,
     /// Equal parts of its gradients that are made one after another.
     pub parts: u64,
 }
@@ -166,6 +168,7 @@ fn compile_step(
         reduced_parameters: step.reduced_parameters,
         gradient_size: step.gradient_size,
         parameter_kind: if two_kinds { step.parameter_kind } else { ParameterKind::Common },
+        is_matrix: step.is_matrix,
         parts: step.parts,
     }
 }

@@ -1,6 +1,7 @@
 //! How a framework keeps and reduces gradients: named buffers and their published defaults.
 
 use crate::hardware::Basis;
+use crate::operators::{ByKind, ParameterRole, Parameters};
 use crate::plan::Plan;
 use crate::report::Assumption;
 use crate::scenario::Framework;
@@ -94,6 +95,19 @@ impl GradientPolicy {
         }
         policy
     }
+}
+
+/// Bytes of the tensors that stand for the gradients of matrices whose kernels add to Megatron's
+/// buffer instead: Transformer Engine gives autograd one of each shape, in the weights' format, and
+/// keeps it (`get_dummy_wgrad`). The head is a product of Megatron's own.
+pub fn placeholder_gradients(plan: &Plan, parameters: &ByKind<Parameters>) -> u64 {
+    if plan.framework != Framework::Megatron || plan.zero >= 2 {
+        return 0;
+    }
+    let shapes = parameters.together().trainable;
+    let matrices = shapes.iter().filter(|(tensor, _)| tensor.role == ParameterRole::Matrix);
+    let elements: u64 = matrices.map(|(tensor, _)| tensor.elements()).sum();
+    elements * plan.recipe.weights.bytes()
 }
 
 /// The buffers behind a plan's gradients: `overlap_comm` is taken as on, as DeepSpeed's tutorials

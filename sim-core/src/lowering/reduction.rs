@@ -48,7 +48,11 @@ impl StageEmitter<'_> {
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
         } else if policy.preallocated {
-            // Kernels add to the buffer.
+            // Kernels of matrices add to the buffer. The head's do too and hand autograd an empty
+            // tensor of its size; all others make a gradient that is then added.
+            if !step.is_matrix {
+                temporary(builder, Category::Gradients, "micro-batch-gradients", made);
+            }
         } else if self.gradients_exist || step.shared_parameters > 0 {
             let (category, name) = (Category::Gradients, "micro-batch-gradients");
             let shared = signed(step.shared_parameters * step.gradient_size);

@@ -3,7 +3,7 @@
 use super::builder::{ClassSeed, TraceBuilder};
 use super::compiled::{CompiledStep, Unit};
 use super::fsdp::Fsdp;
-use super::gradients::GradientPolicy;
+use super::gradients::{GradientPolicy, placeholder_gradients};
 use crate::cost::CostModel;
 use crate::engine::{Moment, PoolId, ResourceId, TaskId};
 use crate::operators::{ByKind, ParameterKind, Parameters};
@@ -186,6 +186,7 @@ impl<'a> StageEmitter<'a> {
         let states = self.cost.model_states(&self.parameters);
         let master = self.cost.master_bytes(&self.parameters);
         let frozen = self.cost.frozen_bytes(&self.parameters);
+        let placeholders = placeholder_gradients(self.plan, &self.parameters);
         let pool = self.pool;
         let mut hold = |category, name, bytes| builder.hold(pool, category, name, signed(bytes));
         hold(Category::Weights, "frozen-weights", frozen);
@@ -193,6 +194,7 @@ impl<'a> StageEmitter<'a> {
         hold(Category::Optimizer, "master-weights", master);
         hold(Category::Optimizer, "moments", states.optimizer - master);
         hold(Category::Transient, "gradient-buckets", self.policy.permanent_buffers);
+        hold(Category::Transient, "placeholder-gradients", placeholders);
         if self.keeps_gradients() {
             hold(Category::Gradients, "gradients", states.gradients);
             self.gradients_exist = true;
