@@ -118,6 +118,7 @@ fn compile(pricer: &Pricer<'_>, tape: &Tape, tables: &mut Tables) -> Vec<Compile
                 shared_parameters: 0,
                 reduced_parameters: 0,
                 gradient_size: 0,
+                is_matrix: false,
                 parameter_kind: ParameterKind::Common,
                 parts: 1,
             }
