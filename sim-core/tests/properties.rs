@@ -3,12 +3,21 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use proptest::prelude::*;
-use sim_core::scenario::Scenario;
+use sim_core::scenario::{CrossEntropy, Scenario};
 use sim_core::trace::{Category, LaneKind};
 use sim_core::{Simulation, simulate};
 
 /// A scenario that is legal more often than not, small enough to be quick.
 fn scenarios() -> impl Strategy<Value = Scenario> {
+    let loss = prop::sample::select(CrossEntropy::ALL);
+    (with_usual_loss(), loss).prop_map(|(mut scenario, loss)| {
+        let is_split = loss == CrossEntropy::Chunked && scenario.strategy.tp > 1;
+        scenario.workload.cross_entropy = if is_split { CrossEntropy::Fused } else { loss };
+        scenario
+    })
+}
+
+fn with_usual_loss() -> impl Strategy<Value = Scenario> {
     let model =
         prop::sample::select(vec!["llama-2-7b", "gpt2", "qwen2.5-0.5b", "bert-base", "opt-1.3b"]);
     let layout = prop::sample::select(vec![(1, 1), (2, 1), (1, 2), (4, 1), (1, 4), (2, 2)]);

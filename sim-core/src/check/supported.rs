@@ -5,7 +5,7 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
-    CrossEntropy, Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
+    CrossEntropy, Edit, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
 };
 use crate::serving::Engine;
 use serde_json::json;
@@ -34,6 +34,8 @@ pub fn model_not_supported(shape: &ModelShape) -> Vec<Issue> {
 pub fn loss_not_supported(scenario: &Scenario, shape: &ModelShape) -> Option<Issue> {
     let chosen = scenario.workload.cross_entropy;
     let refused = match chosen {
+        // Nothing is trained.
+        _ if scenario.workload.kind == WorkloadKind::Infer => false,
         CrossEntropy::Default => false,
         CrossEntropy::Fused => !shape.lm_head,
         CrossEntropy::Chunked => !shape.lm_head || scenario.strategy.tp > 1,
@@ -70,9 +72,6 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     }
     if workload.optimizer == Optimizer::Muon && strategy.fsdp.is_some() {
         refuse("strategy.fsdp", "muon", serde_json::Value::Null);
-    }
-    if workload.framework == Framework::Nanotron {
-        refuse("workload.framework", workload.framework.name(), json!("pytorch"));
     }
     let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
     if gradients != DType::Fp32 && gradients != scenario.recipe().weights {

@@ -76,6 +76,8 @@ pub struct StageEmitter<'a> {
     /// The last unit's parameters are still gathered from forward.
     pub(super) turned: bool,
     pub(super) pending: u64,
+    /// Parameters whose gradients of this micro-batch wait to be added to the kept ones.
+    pub(super) to_add: u64,
     pub(super) gradients_exist: bool,
     /// What the stage's next task waits for: its input from a neighbour.
     pub(super) received: Option<TaskId>,
@@ -141,6 +143,7 @@ impl<'a> StageEmitter<'a> {
             buckets: [None; 2],
             turned: false,
             pending: 0,
+            to_add: 0,
             gradients_exist: false,
             received: None,
             carried_waits: Vec::new(),
@@ -356,7 +359,10 @@ impl<'a> StageEmitter<'a> {
         received: Option<TaskId>,
     ) -> TaskId {
         self.begin_backward();
-        let end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
+        let mut end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
+        if self.policy.adds_after_backward {
+            end = self.add_gradients(builder, micro_batch);
+        }
         if self.reduces(micro_batch) {
             self.reduce(builder, end, (TaskInfo::NONE, micro_batch));
         }
