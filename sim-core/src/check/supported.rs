@@ -5,7 +5,7 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
-    CrossEntropy, Edit, Framework, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
+    CrossEntropy, Edit, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
 };
 use crate::serving::Engine;
 use serde_json::json;
@@ -74,9 +74,6 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     }
     if strategy.fsdp.is_some() && strategy.ep > 1 {
         refuse("strategy.ep", "FSDP with expert parallelism", json!(1));
-    }
-    if workload.framework == Framework::Nanotron {
-        refuse("workload.framework", workload.framework.name(), json!("pytorch"));
     }
     let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
     if gradients != DType::Fp32 && gradients != scenario.recipe().weights {

@@ -28,9 +28,11 @@ pub struct GradientPolicy {
     pub sharded: bool,
     /// The kept buffer exists from the beginning and kernels add to it.
     pub preallocated: bool,
+    /// What a micro-batch makes is kept until its backward has ended and then added to the buffer.
+    pub adds_after_backward: bool,
     /// Reduced after every micro-batch, not only after the last.
     pub every_micro_batch: bool,
-    /// Elements reduced at a time.
+    /// Elements reduced at a time; [`u64::MAX`] where everything is reduced when backward has ended.
     pub bucket: u64,
     /// Bytes of bucket buffers during backward.
     pub backward_buffers: u64,
@@ -58,6 +60,7 @@ impl GradientPolicy {
             kept,
             sharded,
             preallocated: false,
+            adds_after_backward: false,
             every_micro_batch: sharded,
             bucket: DEEPSPEED_BUCKET,
             backward_buffers: 0,
@@ -72,9 +75,21 @@ impl GradientPolicy {
             return policy;
         }
         match plan.framework {
-            Framework::Megatron | Framework::Nanotron => {
+            Framework::Megatron => {
                 policy.preallocated = !sharded;
                 policy.bucket = MEGATRON_BUCKET.max(1_000_000 * replicas);
+            }
+            Framework::Nanotron => {
+                // FP32GradientAccumulator: autograd's own gradients stay to the end of backward.
+                policy.preallocated = kept != weights;
+                policy.adds_after_backward = policy.preallocated;
+                if policy.preallocated && plan.zero > 0 {
+                    // Its ZeRO-1 takes the place of DistributedDataParallel and reduces in the end.
+                    policy.bucket = u64::MAX;
+                } else {
+                    policy.bucket = DDP_BUCKET_BYTES / weights;
+                    policy.permanent_buffers = parameters * weights;
+                }
             }
             Framework::Pytorch | Framework::Fsdp => {
                 policy.bucket = DDP_BUCKET_BYTES / kept;
@@ -118,14 +133,17 @@ pub fn assumptions(plan: &Plan) -> Vec<Assumption> {
     }
     let policy = GradientPolicy::new(plan, 0);
     let of = plan.framework.name();
-    let mut list = vec![Assumption {
-        id: "gradient-bucket",
-        of,
-        value: policy.bucket as f64 / 1e6,
-        unit: "M elements",
-        basis: Basis::Published,
-        source: "the framework's default",
-    }];
+    let mut list = Vec::new();
+    if policy.bucket < u64::MAX {
+        list.push(Assumption {
+            id: "gradient-bucket",
+            of,
+            value: policy.bucket as f64 / 1e6,
+            unit: "M elements",
+            basis: Basis::Published,
+            source: "the framework's default",
+        });
+    }
     if policy.takes_turns {
         list.push(Assumption {
             id: "overlap-comm",

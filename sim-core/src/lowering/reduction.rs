@@ -5,7 +5,7 @@ use super::builder::TraceBuilder;
 use super::compiled::CompiledStep;
 use super::stage::StageEmitter;
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Backend, Collective, CollectiveKind, ParameterKind};
+use crate::operators::{Backend, Collective, CollectiveKind, ParameterKind, Work};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase, TaskInfo};
 
@@ -47,6 +47,12 @@ impl StageEmitter<'_> {
             temporary(builder, Category::Gradients, name, made);
             let (waiting, joined) = (signed(waiting), signed(joined));
             builder.change(pool, Moment::End, Category::Gradients, name, waiting - joined);
+        } else if policy.adds_after_backward {
+            let name = "micro-batch-gradients";
+            let second = step.shared_parameters * step.gradient_size;
+            builder.change(pool, Moment::Start, Category::Gradients, name, made);
+            builder.change(pool, Moment::End, Category::Gradients, name, -signed(second));
+            self.to_add += step.parameters;
         } else if policy.preallocated {
             // Kernels of matrices add to the buffer. The head's do too and hand autograd an empty
             // tensor of its size; all others make a gradient that is then added.
@@ -106,6 +112,22 @@ impl StageEmitter<'_> {
             self.temporary(builder, "gradient-buckets", bytes);
         }
         self.buckets = [self.buckets[1], Some(task)];
+    }
+
+    /// Adds what a micro-batch's backward made to the kept gradients and frees it.
+    pub(super) fn add_gradients(&mut self, builder: &mut TraceBuilder, micro_batch: u32) -> TaskId {
+        let added = std::mem::take(&mut self.to_add);
+        let size = self.policy.weights;
+        let traffic = added * (size + 2 * self.policy.kept);
+        let work = Work::stream(traffic, self.parameters.tensors());
+        let cost = self.cost.compute(&work);
+        let (name, phase) = ("accumulate-gradient", Phase::WeightGradient);
+        let operation = builder.tables.operation(name, phase, work.flops, work.bytes, cost);
+        let at = (TaskInfo::NONE, micro_batch);
+        let task = self.compute(builder, (operation, cost.time.get()), at);
+        let (category, freed) = (Category::Gradients, -signed(added * size));
+        builder.change(self.pool, Moment::End, category, "micro-batch-gradients", freed);
+        task
     }
 
     fn temporary(&self, builder: &mut TraceBuilder, name: &'static str, bytes: u64) {

@@ -81,6 +81,8 @@ pub struct StageEmitter<'a> {
     pub(super) turned: bool,
     /// Parameters whose gradients wait for their reduction.
     pub(super) pending: ByKind<u64>,
+    /// Parameters whose gradients of this micro-batch wait to be added to the kept ones.
+    pub(super) to_add: u64,
     pub(super) gradients_exist: bool,
     /// A message that the newest kernel runs beside.
     pub(super) beside: Option<TaskId>,
@@ -158,6 +160,7 @@ impl<'a> StageEmitter<'a> {
             turned: false,
             pending: ByKind::default(),
             beside: None,
+            to_add: 0,
             gradients_exist: false,
             received: None,
             carried_waits: Vec::new(),
@@ -372,7 +375,10 @@ impl<'a> StageEmitter<'a> {
         received: Option<TaskId>,
     ) -> TaskId {
         self.begin_backward();
-        let end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
+        let mut end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
+        if self.policy.adds_after_backward {
+            end = self.add_gradients(builder, micro_batch);
+        }
         for kind in ParameterKind::ALL {
             if self.reduces(kind, micro_batch) {
                 self.reduce(builder, kind, end, (TaskInfo::NONE, micro_batch));

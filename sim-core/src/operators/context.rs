@@ -31,6 +31,8 @@ pub struct Kernels {
     /// The framework's own cross-entropy works in place on the fp32 logits and writes its gradient
     /// over them.
     pub in_place_cross_entropy: bool,
+    /// In place of a copy: the fp32 logits less their maximum.
+    pub shifts_logits_out_of_place: bool,
     pub cross_entropy: CrossEntropy,
     /// The model's output object keeps the logits until the step is over.
     pub retains_logits: bool,
@@ -55,9 +57,10 @@ impl Kernels {
         match framework {
             Framework::Megatron | Framework::Nanotron => Self {
                 fused_norm: true,
-                fused_activation: true,
+                fused_activation: matches!(framework, Framework::Megatron),
                 fused_projections: true,
                 in_place_cross_entropy: true,
+                shifts_logits_out_of_place: matches!(framework, Framework::Nanotron),
                 cross_entropy: CrossEntropy::Default,
                 retains_logits: false,
                 recompute_stops_early: false,
@@ -71,6 +74,7 @@ impl Kernels {
                 fused_activation: compiled,
                 fused_projections: false,
                 in_place_cross_entropy: false,
+                shifts_logits_out_of_place: false,
                 cross_entropy: CrossEntropy::Default,
                 retains_logits: true,
                 recompute_stops_early: !matches!(framework, Framework::DeepSpeed),

@@ -39,6 +39,13 @@ fn usual(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorI
         tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
     }
     let loss = tape.constant("loss", 4);
+    if context.kernels.shifts_logits_out_of_place {
+        let shifted = tape.logits("shifted-logits", 4 * elements);
+        let operator = tape.operator("subtract-maximum", &[wide], &[shifted]);
+        operator.gradient = GradientRule::Alias;
+        operator.forward = Some(Work::stream(elements * 12, 2));
+        wide = shifted;
+    }
     if context.kernels.in_place_cross_entropy {
         let operator = tape.operator("cross-entropy", &[wide], &[loss]);
         operator.saves(&[wide]);

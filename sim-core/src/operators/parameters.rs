@@ -169,6 +169,11 @@ impl ByKind<Parameters> {
         self.common.trained() + self.routed.trained()
     }
 
+    /// Trainable tensors.
+    pub fn tensors(&self) -> u64 {
+        self.common.tensors() + self.routed.tensors()
+    }
+
     /// Trainable parameters of the fullest shard over `ranks`.
     pub fn trained_shard(&self, ranks: ByKind<u64>) -> u64 {
         let of = |kind| self.of(kind).trained().div_ceil(*ranks.of(kind));

@@ -9,7 +9,7 @@ mod span;
 pub use category::Category;
 pub use span::{Bound, LaneKind, OperationInfo, Phase, Span};
 
-use crate::engine::{MemoryCurve, Schedule, TaskGraph, TaskId};
+use crate::engine::{MemoryCurve, MemoryPoint, Schedule, TaskGraph, TaskId};
 
 /// Ranks that all do and hold the same; one of them is simulated.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +144,11 @@ impl Trace {
         };
         let all = MemoryCurve::breakdown(points);
         std::array::from_fn(|i| all[i])
+    }
+
+    /// What a point of a memory curve allocates or frees: a key of the texts `tensor.<name>`.
+    pub fn tensor(&self, point: &MemoryPoint) -> &'static str {
+        self.labels[point.label as usize]
     }
 
     /// What is alive in a category of a rank class at an instant (at the peak without one): name and
