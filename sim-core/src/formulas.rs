@@ -69,8 +69,8 @@ formulas! {
     RUNTIME = "runtime", "M_context + M_NCCL", Assumed,
         "NCCL buffers: ai-dynamo/aiconfigurator; CUDA context: assumed";
     /// Reserved and not allocated.
-    FRAGMENTATION = "fragmentation", "M_alloc / φ − M_alloc", Published,
-        "SimuMax 1.2, reserve factor of its memory model";
+    FRAGMENTATION = "fragmentation", "(φ − 1) · (M_alloc − M_0)", Published,
+        "reserved beside allocated memory of SimuMax 1.2's six dense runs; growth by micro-batch of BigScience's and nanotron's";
     /// What the device offers.
     CAPACITY = "capacity", "M_smi", Published,
         "total memory as nvidia-smi reports it";

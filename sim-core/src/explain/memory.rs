@@ -4,7 +4,7 @@ use super::{Explanation, Symbol, Value, count, serving, symbol};
 use crate::cost::CostModel;
 use crate::formulas::{self, Formula};
 use crate::lowering::segment;
-use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::memory::{RESERVED_PER_LIVE_BYTE, reserved_bytes, runtime_memory};
 use crate::operators::{Parameters, layer_tape};
 use crate::program::derive;
 use crate::quantity::Bytes;
@@ -179,11 +179,14 @@ fn runtime(simulation: &Simulation) -> Explanation {
 
 /// What the allocator reserves beyond the peak; of a single instant only what is allocated is shown.
 fn fragmentation(simulation: &Simulation, class: usize, at: Option<f64>) -> Explanation {
-    let allocated = simulation.trace.memory(class).peak_bytes() as f64;
-    let result = Value::Bytes(allocated / FRAGMENTATION.value - allocated);
+    let curve = simulation.trace.memory(class);
+    let allocated = Bytes::new(curve.peak_bytes() as f64);
+    let permanent = Bytes::new(curve.initial_bytes() as f64);
+    let result = Value::Bytes((reserved_bytes(allocated, permanent) - allocated).get());
     let symbols = vec![
-        symbol("M_alloc", "allocated-peak", Value::Bytes(allocated)),
-        symbol("φ", "allocated-share", Value::Number(FRAGMENTATION.value)),
+        symbol("φ", "reserved-per-live-byte", Value::Number(RESERVED_PER_LIVE_BYTE.value)),
+        symbol("M_alloc", "allocated-peak", Value::Bytes(allocated.get())),
+        symbol("M_0", "permanent", Value::Bytes(permanent.get())),
     ];
     let shown = if at.is_some() { Value::Bytes(0.0) } else { result };
     Explanation::new(&formulas::FRAGMENTATION, symbols, result, shown)
