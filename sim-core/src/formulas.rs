@@ -47,6 +47,9 @@ formulas! {
     /// Gradients under ZeRO-2 and 3.
     GRADIENTS_SHARDED = "gradients-sharded", "s_g · ⌈Ψ / N_dp⌉", Published,
         "Rajbhandari et al. 2020 (ZeRO), §5.2";
+    /// Gradients that are freed one after the other.
+    GRADIENTS_IN_BACKWARD = "gradients-in-backward", "s_g · Ψ_1", Published,
+        "Lv et al. 2023 (LOMO), §3.2; PyTorch's `register_post_accumulate_grad_hook`";
     /// Optimizer states, whole on every replica.
     OPTIMIZER = "optimizer", "(s_master + s_moments) · Ψ", Published,
         "Rajbhandari et al. 2020 (ZeRO), §3.1; Micikevicius et al. 2018, §3.1";

@@ -6,7 +6,9 @@
 //! last saver has run, and a second gradient of a tensor is added to the first and freed.
 
 use crate::engine::Moment;
-use crate::operators::{Collective, GradientRule, Operator, Tape, TensorId, Work};
+use crate::operators::{
+    Collective, GradientRule, Operator, ParameterTensor, Parameters, Tape, TensorId, Work,
+};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
 use std::ops::Range;
@@ -45,6 +47,8 @@ pub struct Step {
     pub reduced_parameters: u64,
     /// Bytes of a number of those gradients as the kernel makes them.
     pub gradient_size: u64,
+    /// The tensors whose gradient is final after this step.
+    pub updated: Parameters,
 }
 
 /// Forward and backward of a tape.
@@ -543,8 +547,25 @@ fn backward_steps(operator: &Operator) -> Vec<Step> {
         last.shared_parameters = operator.shared_parameters;
         last.reduced_parameters = operator.reduced_parameters;
         last.gradient_size = operator.gradient_size;
+        last.updated = updated(operator);
     }
     steps
+}
+
+/// The tensors whose gradient is final after an operator's backward.
+fn updated(operator: &Operator) -> Parameters {
+    let mut updated = Parameters::default();
+    if operator.reduced_parameters == 0 {
+        return updated;
+    }
+    for tensor in &operator.trainable {
+        updated.add_tensors(*tensor, 1);
+    }
+    if operator.shared_parameters > 0 {
+        // A tied table, of which no more than its size matters here.
+        updated.add_tensors(ParameterTensor::table(1, operator.shared_parameters), 1);
+    }
+    updated
 }
 
 fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
@@ -557,6 +578,7 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         shared_parameters: 0,
         reduced_parameters: 0,
         gradient_size: 0,
+        updated: Parameters::default(),
     }
 }
 
@@ -570,6 +592,7 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         shared_parameters: 0,
         reduced_parameters: 0,
         gradient_size: 0,
+        updated: Parameters::default(),
     }
 }
 

@@ -220,6 +220,7 @@ pub const CONTROLS: &[Control] = &[
             Some(OptimizerImplementation::Loop.name()),
         ]),
     )),
+    training(expert(Section::Job, "workload.optimizer_in_backward", Kind::Toggle)),
     training(expert(
         Section::Job,
         "workload.framework",

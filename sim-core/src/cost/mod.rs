@@ -47,6 +47,8 @@ pub struct CostModel {
     device: Device,
     shards: u64,
     sharding_stage: u64,
+    /// Gradients are freed one tensor after the other.
+    in_backward: bool,
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
@@ -89,6 +91,7 @@ impl CostModel {
             device: plan.device,
             shards: plan.shards,
             sharding_stage: plan.sharding_stage(),
+            in_backward: plan.optimizer_in_backward,
         }
     }
 
@@ -159,7 +162,12 @@ impl CostModel {
 
     /// What a rank with `parameters` keeps of the model states.
     pub fn model_states(&self, parameters: &Parameters) -> ModelStateBytes {
-        held_states(self.states, parameters, self.shards, self.sharding_stage)
+        let states = held_states(self.states, parameters, self.shards, self.sharding_stage);
+        if self.in_backward {
+            let gradients = self.states.gradients * parameters.largest();
+            return ModelStateBytes { gradients, ..states };
+        }
+        states
     }
 
     /// The frozen part of the weights, in bytes.

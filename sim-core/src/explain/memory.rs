@@ -77,6 +77,9 @@ fn model_state(
             (whole, sharded, 3, held.weights)
         }
         Category::Weights => (&formulas::WEIGHTS, &formulas::WEIGHTS_SHARDED, 3, held.weights),
+        Category::Gradients if plan.optimizer_in_backward => {
+            (&formulas::GRADIENTS_IN_BACKWARD, &formulas::GRADIENTS_SHARDED, 2, held.gradients)
+        }
         Category::Gradients => {
             (&formulas::GRADIENTS, &formulas::GRADIENTS_SHARDED, 2, held.gradients)
         }
@@ -97,7 +100,11 @@ fn model_state(
         }
     };
     let trained = if parameters.frozen > 0 { "adapter-parameters" } else { "rank-parameters" };
-    symbols.push(count("Ψ", trained, parameters.trained()));
+    if category == Category::Gradients && plan.optimizer_in_backward {
+        symbols.push(count("Ψ_1", "largest-tensor", parameters.largest()));
+    } else {
+        symbols.push(count("Ψ", trained, parameters.trained()));
+    }
     if category == Category::Weights && parameters.frozen > 0 {
         let each = parameters.frozen_bytes as f64 / parameters.frozen as f64;
         symbols.push(symbol("s_0", "frozen-bytes", Value::Number(each)));

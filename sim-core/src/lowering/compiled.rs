@@ -70,6 +70,8 @@ pub struct CompiledStep {
     pub shared_parameters: u64,
     pub reduced_parameters: u64,
     pub gradient_size: u64,
+    /// The tensors whose gradient is final after it.
+    pub updated: Parameters,
 }
 
 /// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
@@ -130,6 +132,7 @@ fn compile_step(step: &Step, model: &CostModel, tables: &mut Tables) -> Compiled
         shared_parameters: step.shared_parameters,
         reduced_parameters: step.reduced_parameters,
         gradient_size: step.gradient_size,
+        updated: step.updated.clone(),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct WorkloadChoice {
     pub gradient_dtype: Option<DType>,
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
+    /// Each parameter is updated when its gradient is there, which is then freed.
+    pub optimizer_in_backward: bool,
     pub finetune: Finetune,
     pub attention: AttentionKernel,
     pub cross_entropy: CrossEntropy,
@@ -66,6 +68,7 @@ impl Default for WorkloadChoice {
             gradient_dtype: None,
             optimizer: Optimizer::AdamW,
             optimizer_implementation: OptimizerImplementation::Fused,
+            optimizer_in_backward: false,
             finetune: Finetune::Full,
             attention: AttentionKernel::Flash,
             cross_entropy: CrossEntropy::Default,
