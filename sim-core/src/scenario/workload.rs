@@ -2,7 +2,7 @@
 
 use super::{
     AttentionKernel, CrossEntropy, Finetune, Framework, Optimizer, OptimizerImplementation,
-    WorkloadKind,
+    Upcast, WorkloadKind,
 };
 use crate::precision::{DType, Precision, Recipe};
 use serde::{Deserialize, Serialize};
@@ -90,12 +90,24 @@ impl Default for WorkloadChoice {
 impl WorkloadChoice {
     /// Formats of the model's own weights: those of what trains unless the weights are frozen.
     ///
-    /// PyTorch alone freezes 16-bit weights, and fp32 ones beside quantized matrices: embeddings,
-    /// norms and head as PEFT's `prepare_model_for_kbit_training` leaves them.
+    /// PyTorch alone freezes 16-bit weights, and fp32 norms beside matrices quantized by
+    /// bitsandbytes.
     pub fn model_recipe(&self) -> Recipe {
-        match (&self.finetune, self.framework) {
-            (Finetune::Lora(_), Framework::Pytorch) => Recipe::with_master(self.precision),
-            _ => self.recipe(),
+        let upcasts = match &self.finetune {
+            Finetune::Full => return self.recipe(),
+            Finetune::Lora(_) => false,
+            Finetune::Qlora(choice) => choice.upcasts() != Upcast::None,
+        };
+        if upcasts { self.recipe() } else { Recipe::with_master(self.precision) }
+    }
+
+    /// Format of frozen embeddings and of a frozen head.
+    pub fn table_format(&self) -> DType {
+        match &self.finetune {
+            Finetune::Qlora(choice) if choice.upcasts() == Upcast::Norms => {
+                self.precision.compute()
+            }
+            _ => self.model_recipe().weights,
         }
     }
 

@@ -9,10 +9,11 @@ use crate::precision::DType;
 impl Layer<'_> {
     pub(super) fn mlp(&mut self, input: TensorId) -> TensorId {
         let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
+        let inner_size = self.context.inner_size();
         let mlp = &self.shape.mlp;
         let (gated, bias, activation) = (mlp.gated, mlp.bias, mlp.activation);
         let width = mlp.ffn.div_ceil(tp);
-        let bytes = tokens * width * size;
+        let bytes = tokens * width * inner_size;
 
         let input = self.enter_split(input);
         let inner = if gated {
@@ -35,7 +36,7 @@ impl Layer<'_> {
             self.activate(up, activation, bytes)
         };
         let hidden = self.shape.hidden;
-        let partial = self.tape.tensor("mlp-output", tokens * hidden * size);
+        let partial = self.tape.tensor("mlp-output", tokens * hidden * inner_size);
         let mut kept = vec![inner];
         if self.context.recipe.casts() {
             kept.push(autocast_weights(&mut self.tape, self.context, width * hidden));
