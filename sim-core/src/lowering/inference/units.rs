@@ -3,7 +3,7 @@
 use super::price::Pricer;
 use crate::lowering::compiled::{CompiledStep, Tables, compile_effects};
 use crate::model::LayerKind;
-use crate::operators::Tape;
+use crate::operators::{Parameters, Tape};
 use crate::plan::Plan;
 use crate::program::{StepEffect, StepWork, derive_forward};
 use crate::serving::{Buffers, StepSpec, Tapes};
@@ -118,6 +118,7 @@ fn compile(pricer: &Pricer<'_>, tape: &Tape, tables: &mut Tables) -> Vec<Compile
                 shared_parameters: 0,
                 reduced_parameters: 0,
                 gradient_size: 0,
+                updated: Parameters::default(),
             }
         })
         .collect()
