@@ -55,6 +55,9 @@ formulas! {
     GRADIENTS_SHARDED_EXPERTS = "gradients-sharded-experts",
         "s_g · (⌈Ψ / N_dp⌉ + ⌈Ψ_e / N_edp⌉)", Published,
         "Rajbhandari et al. 2020 (ZeRO), §5.2; Singh et al. 2023 (DeepSpeed-TED)";
+    /// Gradients that are freed one after the other.
+    GRADIENTS_IN_BACKWARD = "gradients-in-backward", "s_g · Ψ_1", Published,
+        "Lv et al. 2023 (LOMO), §3.2; PyTorch's `register_post_accumulate_grad_hook`";
     /// Optimizer states, whole on every replica.
     OPTIMIZER = "optimizer", "(s_master + s_moments) · Ψ", Published,
         "Rajbhandari et al. 2020 (ZeRO), §3.1; Micikevicius et al. 2018, §3.1";
@@ -81,8 +84,8 @@ formulas! {
     RUNTIME = "runtime", "M_context + M_NCCL", Assumed,
         "NCCL buffers: ai-dynamo/aiconfigurator; CUDA context: assumed";
     /// Reserved and not allocated.
-    FRAGMENTATION = "fragmentation", "M_alloc / φ − M_alloc", Published,
-        "SimuMax 1.2, reserve factor of its memory model";
+    FRAGMENTATION = "fragmentation", "(φ − 1) · (M_alloc − M_0)", Published,
+        "reserved beside allocated memory of SimuMax 1.2's six dense runs; growth by micro-batch of BigScience's and nanotron's";
     /// What the device offers.
     CAPACITY = "capacity", "M_smi", Published,
         "total memory as nvidia-smi reports it";

@@ -69,6 +69,8 @@ pub struct Plan {
     pub gradient_dtype: DType,
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
+    /// Each parameter is updated when its gradient is there.
+    pub optimizer_in_backward: bool,
     pub attention: AttentionKernel,
     pub cross_entropy: CrossEntropy,
     pub dropout: bool,

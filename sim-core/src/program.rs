@@ -7,7 +7,8 @@
 
 use crate::engine::Moment;
 use crate::operators::{
-    Collective, GradientRule, Operator, ParameterKind, ParameterRole, Tape, TensorId, Work,
+    Collective, GradientRule, Operator, ParameterKind, ParameterRole, ParameterTensor, Parameters,
+    Tape, TensorId, Work,
 };
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase};
@@ -52,6 +53,8 @@ pub struct Step {
     pub is_matrix: bool,
     /// Equal parts of those gradients that are made one after another.
     pub parts: u64,
+    /// The tensors whose gradient is final after this step.
+    pub updated: Parameters,
 }
 
 /// Forward and backward of a tape.
@@ -565,8 +568,25 @@ fn backward_steps(operator: &Operator) -> Vec<Step> {
         last.is_matrix = operator.product.is_some()
             && operator.trainable.iter().all(|tensor| tensor.role != ParameterRole::Table);
         last.parts = operator.parts;
+        last.updated = updated(operator);
     }
     steps
+}
+
+/// The tensors whose gradient is final after an operator's backward.
+fn updated(operator: &Operator) -> Parameters {
+    let mut updated = Parameters::default();
+    if operator.reduced_parameters == 0 {
+        return updated;
+    }
+    for tensor in &operator.trainable {
+        updated.add_tensors(*tensor, 1);
+    }
+    if operator.shared_parameters > 0 {
+        // A tied table, of which no more than its size matters here.
+        updated.add_tensors(ParameterTensor::table(1, operator.shared_parameters), 1);
+    }
+    updated
 }
 
 fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
@@ -582,6 +602,7 @@ fn compute_step(name: &'static str, phase: Phase, work: Work) -> Step {
         parameter_kind: ParameterKind::Common,
         is_matrix: false,
         parts: 1,
+        updated: Parameters::default(),
     }
 }
 
@@ -598,6 +619,7 @@ fn collective_step(name: &'static str, collective: Collective) -> Step {
         parameter_kind: ParameterKind::Common,
         is_matrix: false,
         parts: 1,
+        updated: Parameters::default(),
     }
 }
 

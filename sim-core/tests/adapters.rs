@@ -101,7 +101,16 @@ fn quantized_weights_are_the_matrices_of_layers() {
     };
     let nf4 = matrices / 2 + scales;
     assert_eq!(frozen(r#""finetune": {"qlora": {}}"#, 2), nf4 + 2 * rest);
-    assert_eq!(frozen(r#""framework": "pytorch", "finetune": {"qlora": {}}"#, 4), nf4 + 4 * rest);
+    // PyTorch's norms are fp32, with PEFT alone embedding and head too.
+    let norms = 65 * 4096;
+    let pytorch = |upcast: &str| {
+        let finetune = format!(r#""finetune": {{"qlora": {{"upcast": {upcast}}}}}"#);
+        frozen(&format!(r#""framework": "pytorch", {finetune}"#), 4)
+    };
+    assert_eq!(pytorch("null"), nf4 + 2 * rest + 2 * norms);
+    assert_eq!(pytorch(r#""norms""#), pytorch("null"));
+    assert_eq!(pytorch(r#""all""#), nf4 + 4 * rest);
+    assert_eq!(pytorch(r#""none""#), nf4 + 2 * rest);
     let plain = r#""finetune": {"qlora": {"double_quant": false}}"#;
     assert_eq!(frozen(plain, 2), matrices / 2 + matrices / 16 + 2 * rest);
 }
@@ -114,7 +123,9 @@ fn a_frozen_layer_keeps_what_gradients_of_activations_need() {
     let (h, f, r) = (4096, 11_008, 16);
     let kept = |targets, dropout, base| {
         let weights = DType::Bf16;
-        let adapters = Some(Adapters { rank: r, targets, dropout, weights, base });
+        let (tables, trains_tables) = (DType::Bf16, false);
+        let adapters =
+            Some(Adapters { rank: r, targets, dropout, weights, base, tables, trains_tables });
         let context = Context { adapters, ..Context::new(1024, Precision::Bf16Pure) };
         layer_tape(shape, shape.layer_kind(0), &context).saved_bytes() / 1024
     };
@@ -278,4 +289,58 @@ fn wrong_adapters_name_their_field() {
     let gate = r#""finetune": {"lora": {"targets": ["gate_proj"]}}"#;
     let issues = report(&scenario("gpt2", 1, gate, "")).issues;
     assert!(issues.iter().any(|issue| issue.code == IssueCode::NoAdapters), "{issues:?}");
+}
+
+/// PEFT's `modules_to_save`: originals stay, copies train.
+#[test]
+fn copies_of_embedding_and_head_train_beside_the_adapters() {
+    for (model, table) in [("llama-2-7b", 32_000_u64 * 4096), ("gpt2", 50_257 * 768)] {
+        let states = |train: bool| {
+            let workload = format!(
+                r#""framework": "pytorch", "precision": "bf16-pure",
+                "finetune": {{"lora": {{"train_embeddings": {train}}}}}"#
+            );
+            let report = report(&scenario(model, 1, &workload, ""));
+            let trainable = report.params.as_ref().expect("computed").trainable;
+            (trainable, report.memory.expect("computed").per_rank[0].model_state_bytes)
+        };
+        let ((adapters, without), (all, with)) = (states(false), states(true));
+        // GPT-2's table is tied: its two copies are two matrices.
+        assert_eq!(all - adapters, 2 * table, "{model}");
+        assert_eq!(with.weights - without.weights, 2 * 2 * table, "{model}");
+        assert_eq!(with.gradients - without.gradients, 2 * 2 * table, "{model}");
+        assert_eq!(with.optimizer - without.optimizer, 4 * 2 * table, "{model}");
+    }
+    let refused = |workload: &str, strategy: &str| {
+        let issues = report(&scenario("gpt2", 2, workload, strategy)).issues;
+        issues.iter().any(|issue| issue.code == IssueCode::NotSupported)
+    };
+    let lora = r#""finetune": {"lora": {"train_embeddings": true}}"#;
+    assert!(refused(&format!(r#""framework": "pytorch", {lora}"#), ""));
+    assert!(refused(lora, r#""zero": 3"#));
+    assert!(!refused(lora, r#""zero": 2"#));
+}
+
+/// bitsandbytes' layers give back the fp32 that an fp32 norm gives them: the stream and the MLP's
+/// inner tensors are twice as large as in 16 bits.
+#[test]
+fn fp32_norms_widen_the_stream_and_the_mlp() {
+    let kept = |upcast: &str| {
+        let workload = format!(
+            r#""framework": "pytorch", "micro_batch": 4,
+            "finetune": {{"qlora": {{"upcast": "{upcast}", "targets": "attention"}}}}"#
+        );
+        let simulation = run("llama-2-7b", 1, &workload, r#""recompute": "full""#);
+        let memory = simulation.report.memory.as_ref().expect("computed");
+        let phases = memory.per_rank[0].phases;
+        let [weights, optimizer] = [Category::Weights, Category::Optimizer]
+            .map(|category| simulation.trace.breakdown_at(0, Some(0.0))[category as usize]);
+        let states = (weights + optimizer) as f64 / 1_073_741_824.0;
+        (phases.after_forward - states, phases.forward_backward_peak - states)
+    };
+    let (narrow, wide) = (kept("none"), kept("norms"));
+    // 32 inputs of layers of 4 · 512 tokens and 4096 numbers, 2 bytes more each.
+    let more = (32 * 4 * 512 * 4096 * 2) as f64 / 1_073_741_824.0;
+    assert!(wide.0 - narrow.0 > more, "{narrow:?} {wide:?}");
+    assert!(wide.1 > narrow.1 + more, "{narrow:?} {wide:?}");
 }

@@ -227,6 +227,8 @@ fn a_frozen_head_in_chunks_keeps_no_gradient_of_its_matrix() {
         dropout: false,
         weights: DType::Bf16,
         base: None,
+        tables: DType::Bf16,
+        trains_tables: false,
     };
     let context =
         Context { kernels, adapters: Some(adapters), ..Context::new(1024, Precision::Bf16Pure) };

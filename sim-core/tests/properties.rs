@@ -37,7 +37,12 @@ fn with_usual_loss() -> impl Strategy<Value = Scenario> {
         prop::sample::select(vec!["pytorch", "deepspeed", "megatron"]),
         prop::sample::select(vec!["1f1b", "gpipe"]),
         prop::sample::select(vec!["fp32", "bf16-mixed", "bf16-pure", "fp16-mixed"]),
-        prop::sample::select(vec!["adamw", "adamw-8bit", "lion", "sgd", "sgd-momentum"]),
+        prop::sample::select(
+            sim_core::scenario::Optimizer::ALL
+                .iter()
+                .map(|optimizer| optimizer.name())
+                .collect::<Vec<_>>(),
+        ),
     );
     let mode = prop::sample::select(vec![
         None,

@@ -17,6 +17,8 @@ const GOLDEN: &[(&str, &str)] = &[
     ("deepseek-v3-on-2048xh800", include_str!("golden/deepseek-v3-on-2048xh800.json")),
     ("gpt3-pipeline", include_str!("golden/gpt3-pipeline.json")),
     ("bert-large", include_str!("golden/bert-large.json")),
+    ("7b-qlora-24gb", include_str!("golden/7b-qlora-24gb.json")),
+    ("8b-lora-24gb", include_str!("golden/8b-lora-24gb.json")),
     ("7b-int4-serving", include_str!("golden/7b-int4-serving.json")),
     ("70b-serving-on-4xa100", include_str!("golden/70b-serving-on-4xa100.json")),
 ];

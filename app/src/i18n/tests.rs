@@ -79,7 +79,7 @@ fn scenarios() -> Vec<Scenario> {
         let base = Scenario::from_value(base).expect("the scenario is whole");
         let adapters = serde_json::json!({ "lora": { "dropout": 0.1 } });
         let fsdp = ("workload.framework", Value::from("fsdp"));
-        let options: [&[(&str, Value)]; 17] = [
+        let options: [&[(&str, Value)]; 18] = [
             &[],
             &[("strategy.zero", 1.into())],
             &[("strategy.zero", 2.into()), ("workload.optimizer_implementation", "foreach".into())],
@@ -119,6 +119,12 @@ fn scenarios() -> Vec<Scenario> {
             &[("workload.framework", "pytorch".into()), ("workload.optimizer", "muon".into())],
             &[("workload.finetune", adapters), ("strategy.zero", 3.into())],
             &[("workload.framework", "pytorch".into()), ("workload.finetune", "qlora".into())],
+            &[
+                ("workload.framework", "pytorch".into()),
+                ("workload.gradient_accumulation", 1.into()),
+                ("hardware.devices_per_node", 1.into()),
+                ("workload.optimizer_in_backward", true.into()),
+            ],
         ];
         for edits in options {
             let edits: Vec<_> = edits.iter().map(|(f, v)| Edit::new(*f, v.clone())).collect();

@@ -5,7 +5,7 @@
 use sim_core::model::catalog;
 use sim_core::scenario::{
     AttentionKernel, CrossEntropy, Finetune, Framework, FsdpMode, ModelChoice, Optimizer,
-    OptimizerImplementation, Recompute, Scenario, WorkloadKind,
+    OptimizerImplementation, Recompute, Scenario, Upcast, WorkloadKind,
 };
 
 /// The five sections of the left column.
@@ -179,6 +179,27 @@ pub const CONTROLS: &[Control] = &[
     when(expert(Section::Job, "workload.finetune.lora.targets", TARGETS), trains_lora),
     when(expert(Section::Job, "workload.finetune.qlora.targets", TARGETS), trains_qlora),
     when(expert(Section::Job, "workload.finetune.qlora.double_quant", Kind::Toggle), trains_qlora),
+    when(
+        expert(Section::Job, "workload.finetune.lora.train_embeddings", Kind::Toggle),
+        trains_lora,
+    ),
+    when(
+        expert(Section::Job, "workload.finetune.qlora.train_embeddings", Kind::Toggle),
+        trains_qlora,
+    ),
+    when(
+        expert(
+            Section::Job,
+            "workload.finetune.qlora.upcast",
+            Kind::Choice(&[
+                None,
+                Some(Upcast::None.name()),
+                Some(Upcast::Norms.name()),
+                Some(Upcast::All.name()),
+            ]),
+        ),
+        trains_qlora,
+    ),
     training(basic(
         Section::Job,
         "workload.optimizer",
@@ -232,6 +253,7 @@ pub const CONTROLS: &[Control] = &[
             Some(OptimizerImplementation::Loop.name()),
         ]),
     )),
+    training(expert(Section::Job, "workload.optimizer_in_backward", Kind::Toggle)),
     training(expert(
         Section::Job,
         "workload.framework",

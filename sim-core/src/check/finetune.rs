@@ -13,11 +13,18 @@ pub fn resolve(
     issues: &mut Vec<Issue>,
 ) -> Option<Option<Adapters>> {
     let workload = &scenario.workload;
-    let (path, rank, dropout, chosen, base) = match &workload.finetune {
+    let (path, rank, dropout, chosen, trains_tables, base) = match &workload.finetune {
         Finetune::Full => return Some(None),
         Finetune::Lora(choice) => {
             let path = "workload.finetune.lora";
-            (path, choice.rank, choice.dropout, &choice.targets, Some(None))
+            (
+                path,
+                choice.rank,
+                choice.dropout,
+                &choice.targets,
+                choice.train_embeddings,
+                Some(None),
+            )
         }
         Finetune::Qlora(choice) => {
             let path = "workload.finetune.qlora";
@@ -27,6 +34,7 @@ pub fn resolve(
                 choice.rank,
                 choice.dropout,
                 &choice.targets,
+                choice.train_embeddings,
                 base_format(choice, issues).map(Some),
             )
         }
@@ -44,7 +52,41 @@ pub fn resolve(
         return None;
     }
     let weights = scenario.recipe().weights;
-    Some(Some(Adapters { rank, targets, dropout: dropout > 0.0, weights, base: base? }))
+    if trains_tables {
+        tables_not_trained(scenario, &format!("{path}.train_embeddings"), issues);
+    }
+    Some(Some(Adapters {
+        rank,
+        targets,
+        dropout: dropout > 0.0,
+        weights,
+        base: base?,
+        tables: scenario.table_format(),
+        trains_tables,
+    }))
+}
+
+/// Copies of embedding and head have the format of the originals and the optimizer of the adapters:
+/// both formats have to be one. ZeRO-3 and FSDP would shard originals that nothing gathers.
+fn tables_not_trained(scenario: &Scenario, field: &str, issues: &mut Vec<Issue>) {
+    let mut refuse = |value: &str, instead: Edit| {
+        issues.push(
+            Issue::new(IssueCode::NotSupported, field)
+                .with("value", value)
+                .way_out(Edit::new(field, false))
+                .way_out(instead),
+        );
+    };
+    let model = scenario.model_recipe().weights;
+    if model != scenario.recipe().weights || scenario.table_format() != model {
+        refuse("fp32 adapters", Edit::new("workload.precision", "bf16-pure"));
+    }
+    if scenario.strategy.zero >= 3 {
+        refuse("ZeRO-3", Edit::new("strategy.zero", 2));
+    }
+    if scenario.strategy.fsdp.is_some() {
+        refuse("FSDP", Edit::new("strategy.fsdp", serde_json::Value::Null));
+    }
 }
 
 /// Adapters in places where their products are not written.

@@ -8,6 +8,7 @@ mod fsdp;
 mod hardware;
 mod model;
 mod numbers;
+mod optimizer;
 mod ranges;
 mod serving;
 mod spread;
@@ -144,6 +145,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
         gradient_dtype,
         optimizer: workload.optimizer,
         optimizer_implementation: workload.optimizer_implementation,
+        optimizer_in_backward: workload.optimizer_in_backward,
         attention: workload.attention,
         cross_entropy: workload.cross_entropy,
         dropout: workload.dropout,
@@ -154,6 +156,7 @@ fn find(scenario: &Scenario) -> Result<Checked, Vec<Issue>> {
     };
     strategy::advise(&plan, &mut issues);
     fsdp::advise(&plan, &mut issues);
+    optimizer::check(&plan, &mut issues);
     if has_errors(&issues) {
         return Err(sorted(issues));
     }

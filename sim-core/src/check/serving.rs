@@ -171,6 +171,7 @@ pub fn find(
         gradient_dtype: precision.compute(),
         optimizer: Optimizer::Sgd,
         optimizer_implementation: workload.optimizer_implementation,
+        optimizer_in_backward: false,
         attention: workload.attention,
         cross_entropy: workload.cross_entropy,
         dropout: false,

@@ -53,6 +53,8 @@ pub struct CostModel {
     device: Device,
     shards: ByKind<u64>,
     sharding_stage: u64,
+    /// Gradients are freed one tensor after the other.
+    in_backward: bool,
 }
 
 /// Dense peak of a device for matrix products; `None` where it has no such mode.
@@ -98,6 +100,7 @@ impl CostModel {
             device: plan.device,
             shards: plan.shards(),
             sharding_stage: plan.sharding_stage(),
+            in_backward: plan.optimizer_in_backward,
         }
     }
 
@@ -185,7 +188,12 @@ impl CostModel {
 
     /// What a rank with `parameters` keeps of the model states.
     pub fn model_states(&self, parameters: &ByKind<Parameters>) -> ModelStateBytes {
-        held_by_kind(self.states, parameters, self.shards, self.sharding_stage)
+        let states = held_by_kind(self.states, parameters, self.shards, self.sharding_stage);
+        if self.in_backward {
+            let largest = parameters.common.largest().max(parameters.routed.largest());
+            return ModelStateBytes { gradients: self.states.gradients * largest, ..states };
+        }
+        states
     }
 
     /// The frozen part of the weights, in bytes.

@@ -84,6 +84,11 @@ impl MemoryCurve {
         self.peak_bytes
     }
 
+    /// The fill before the first task, in bytes.
+    pub fn initial_bytes(&self) -> i64 {
+        self.points.iter().take_while(|point| point.task.is_none()).map(|point| point.delta).sum()
+    }
+
     /// When the highest fill is first reached, in seconds; 0 for a pool that stays empty.
     pub fn peak_time(&self) -> f64 {
         self.peak_points.checked_sub(1).map_or(0.0, |last| self.points[last].time)

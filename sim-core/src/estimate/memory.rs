@@ -2,7 +2,7 @@
 
 use crate::cost::CostModel;
 use crate::engine::MemoryCurve;
-use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::memory::{reserved_bytes, runtime_memory};
 use crate::plan::Plan;
 use crate::quantity::Bytes;
 use crate::report::{Breakdown, MemoryReport, PhasesReport, RankMemory};
@@ -32,7 +32,7 @@ fn rank_memory(
     let curve = trace.memory(class);
     let rank = &trace.classes()[class];
     let peak = allocated(curve.peak_bytes());
-    let reserved = peak / FRAGMENTATION.value;
+    let reserved = reserved_bytes(peak, allocated(curve.initial_bytes()));
     let gib = |category| gib_at_peak(trace, class, category);
     RankMemory {
         class: format!("stage-{}", rank.stage),

@@ -12,7 +12,7 @@ pub use serving::{flops as served_flops, matrix_peak, reserved as reserved_for_s
 use crate::cost::CostModel;
 use crate::issue::{Issue, IssueCode};
 use crate::lowering::{assumptions as gradient_assumptions, serving_assumptions};
-use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::memory::{FRAGMENTATION, RESERVED_PER_LIVE_BYTE, runtime_memory};
 use crate::plan::Plan;
 use crate::report::{
     Assumption, Basis, MemoryReport, ParamsReport, REPORT_VERSION, Report, TimeReport,
@@ -102,7 +102,7 @@ fn assumptions(plan: &Plan, cost: &CostModel) -> Vec<Assumption> {
                 list.extend(gradient_assumptions(plan));
             }
             list.extend(runtime_memory(plan.devices()).assumptions);
-            list.push(FRAGMENTATION);
+            list.push(RESERVED_PER_LIVE_BYTE);
         }
         Some(job) => {
             list.extend(serving_assumptions(job));

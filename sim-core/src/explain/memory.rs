@@ -4,7 +4,7 @@ use super::{Explanation, Symbol, Value, count, serving, symbol};
 use crate::cost::CostModel;
 use crate::formulas::{self, Formula};
 use crate::lowering::segment;
-use crate::memory::{FRAGMENTATION, runtime_memory};
+use crate::memory::{RESERVED_PER_LIVE_BYTE, reserved_bytes, runtime_memory};
 use crate::operators::{ByKind, Parameters, layer_tape};
 use crate::plan::Plan;
 use crate::program::derive;
@@ -84,6 +84,10 @@ fn model_state(
             3,
             held.weights,
         ),
+        Category::Gradients if plan.optimizer_in_backward => {
+            let sharded = &formulas::GRADIENTS_SHARDED;
+            ([&formulas::GRADIENTS_IN_BACKWARD, sharded, sharded], 2, held.gradients)
+        }
         Category::Gradients => (
             [
                 &formulas::GRADIENTS,
@@ -126,7 +130,12 @@ fn model_state(
         plan.sharding_stage() >= sharded_from && (shards.common > 1 || shards.routed > 1);
     let apart = is_sharded && routed > 0;
     let shown_as_one = if apart { common.trained() } else { parameters.trained() };
-    symbols.push(count("Ψ", trained, shown_as_one));
+    if category == Category::Gradients && plan.optimizer_in_backward {
+        let largest = common.largest().max(parameters.routed.largest());
+        symbols.push(count("Ψ_1", "largest-tensor", largest));
+    } else {
+        symbols.push(count("Ψ", trained, shown_as_one));
+    }
     if category == Category::Weights && common.frozen > 0 {
         let each = common.frozen_bytes as f64 / common.frozen as f64;
         symbols.push(symbol("s_0", "frozen-bytes", Value::Number(each)));
@@ -222,11 +231,14 @@ fn runtime(simulation: &Simulation) -> Explanation {
 
 /// What the allocator reserves beyond the peak; of a single instant only what is allocated is shown.
 fn fragmentation(simulation: &Simulation, class: usize, at: Option<f64>) -> Explanation {
-    let allocated = simulation.trace.memory(class).peak_bytes() as f64;
-    let result = Value::Bytes(allocated / FRAGMENTATION.value - allocated);
+    let curve = simulation.trace.memory(class);
+    let allocated = Bytes::new(curve.peak_bytes() as f64);
+    let permanent = Bytes::new(curve.initial_bytes() as f64);
+    let result = Value::Bytes((reserved_bytes(allocated, permanent) - allocated).get());
     let symbols = vec![
-        symbol("M_alloc", "allocated-peak", Value::Bytes(allocated)),
-        symbol("φ", "allocated-share", Value::Number(FRAGMENTATION.value)),
+        symbol("φ", "reserved-per-live-byte", Value::Number(RESERVED_PER_LIVE_BYTE.value)),
+        symbol("M_alloc", "allocated-peak", Value::Bytes(allocated.get())),
+        symbol("M_0", "permanent", Value::Bytes(permanent.get())),
     ];
     let shown = if at.is_some() { Value::Bytes(0.0) } else { result };
     Explanation::new(&formulas::FRAGMENTATION, symbols, result, shown)

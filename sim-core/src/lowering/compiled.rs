@@ -76,6 +76,8 @@ pub struct CompiledStep {
     pub is_matrix: bool,
     /// Equal parts of its gradients that are made one after another.
     pub parts: u64,
+    /// The tensors whose gradient is final after it.
+    pub updated: Parameters,
 }
 
 /// A part of the model whose parameters are gathered together: the embedding, a layer, the head.
@@ -170,6 +172,7 @@ fn compile_step(
         parameter_kind: if two_kinds { step.parameter_kind } else { ParameterKind::Common },
         is_matrix: step.is_matrix,
         parts: step.parts,
+        updated: step.updated.clone(),
     }
 }
 

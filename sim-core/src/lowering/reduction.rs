@@ -5,7 +5,9 @@ use super::builder::TraceBuilder;
 use super::compiled::CompiledStep;
 use super::stage::StageEmitter;
 use crate::engine::{Moment, TaskId};
-use crate::operators::{Backend, Collective, CollectiveKind, ParameterKind, Work};
+use crate::operators::{
+    Backend, ByKind, Collective, CollectiveKind, ParameterKind, Parameters, Work,
+};
 use crate::quantity::signed_bytes as signed;
 use crate::trace::{Category, Phase, TaskInfo};
 
@@ -147,20 +149,49 @@ impl StageEmitter<'_> {
         }
     }
 
-    /// The optimizer step, and the gathering of new weights where optimizer states are sharded.
-    pub fn optimize(&mut self, builder: &mut TraceBuilder) {
-        let (cost, work) = self.cost.optimizer_step(&self.parameters);
+    /// Updates the parameters whose gradients `step` has made, and frees those.
+    pub(super) fn update(
+        &mut self,
+        builder: &mut TraceBuilder,
+        step: &CompiledStep,
+        at: (u32, u32),
+    ) -> TaskId {
+        let mut updated = ByKind::<Parameters>::default();
+        *updated.of_mut(step.parameter_kind) = step.updated.clone();
+        let task = self.step(builder, &updated, at);
+        let freed = -signed(step.reduced_parameters * self.policy.kept);
+        builder.change(self.pool, Moment::End, Category::Gradients, "gradients", freed);
+        task
+    }
+
+    /// An optimizer step over `parameters` and what it needs for itself.
+    fn step(
+        &mut self,
+        builder: &mut TraceBuilder,
+        parameters: &ByKind<Parameters>,
+        at: (u32, u32),
+    ) -> TaskId {
+        let (cost, work) = self.cost.optimizer_step(parameters);
         let (flops, bytes) = (work.flops, work.bytes);
         let operation =
             builder.tables.operation("optimizer-step", Phase::Optimizer, flops, bytes, cost);
+        let task = self.compute(builder, (operation, cost.time.get()), at);
+        self.optimizer = Some(task);
+        for (name, bytes) in self.cost.optimizer_temporaries(parameters) {
+            self.temporary(builder, name, bytes);
+        }
+        task
+    }
+
+    /// The optimizer step, and the gathering of new weights where optimizer states are sharded.
+    pub fn optimize(&mut self, builder: &mut TraceBuilder) {
+        if self.plan.optimizer_in_backward {
+            return;
+        }
         self.carried_waits.extend(self.last_data);
         self.carried_waits.extend(self.embedding_sum);
         let at = (TaskInfo::NONE, TaskInfo::NONE);
-        let task = self.compute(builder, (operation, cost.time.get()), at);
-        self.optimizer = Some(task);
-        for (name, bytes) in self.cost.optimizer_temporaries(&self.parameters) {
-            self.temporary(builder, name, bytes);
-        }
+        let task = self.step(builder, &self.parameters.clone(), at);
         let states = self.cost.model_states(&self.parameters);
         if !self.keeps_gradients() {
             let bytes = signed(states.gradients);

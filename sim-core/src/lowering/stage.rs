@@ -240,7 +240,7 @@ impl<'a> StageEmitter<'a> {
         let backward = direction == Direction::Backward;
         let mut last = None;
         for (i, step) in steps.iter().enumerate() {
-            let task = match step.group {
+            let mut task = match step.group {
                 Some(group) => self.collective(builder, step, group, at),
                 None => self.compute(builder, (step.operation, step.duration), at),
             };
@@ -248,6 +248,9 @@ impl<'a> StageEmitter<'a> {
             let made = step.parameters + step.shared_parameters;
             if backward && made > 0 {
                 self.make_gradients(builder, step);
+                if self.plan.optimizer_in_backward && step.reduced_parameters > 0 {
+                    task = self.update(builder, step, at);
+                }
             }
             if i + 1 == steps.len() {
                 let name = "gathered-parameters";

@@ -9,8 +9,8 @@
 //! output, as they do with PEFT's `enable_input_require_grads`.
 
 use super::{
-    BaseFormat, Collective, CollectiveKind, Context, GradientRule, Operator, Product, Tape,
-    TensorId, Work,
+    BaseFormat, Collective, CollectiveKind, Context, GradientRule, Operator, ParameterTensor,
+    Product, Tape, TensorId, Work,
 };
 use crate::precision::DType;
 
@@ -56,6 +56,10 @@ pub struct Adapters {
     pub weights: DType,
     /// Format of the frozen matrices of layers, where they are quantized.
     pub base: Option<BaseFormat>,
+    /// Format of the frozen embedding and head.
+    pub tables: DType,
+    /// Copies of the embedding and the head train.
+    pub trains_tables: bool,
 }
 
 /// The tape of which part of the model.
@@ -63,12 +67,16 @@ pub struct Adapters {
 pub(super) enum Part {
     /// Its products may be quantized and adapted.
     Layer,
-    /// Embedding and head stay as they are and are frozen.
-    Ends,
+    /// Embedding or head, with its table `[vocabulary, hidden]`: frozen as it is, or trained in a
+    /// copy.
+    Ends(ParameterTensor),
 }
 
 /// The names of products with split columns, whose input is whole on every rank.
 const SPLIT_COLUMNS: [&str; 7] = ["query", "key", "value", "qkv", "gate", "up", "gate-up"];
+
+/// The operators of the token table and of the head.
+const TABLES: [&str; 2] = ["embedding", "vocabulary"];
 
 /// Freezes a tape and adds the context's adapters, where it has some.
 pub(super) fn adapt(tape: &mut Tape, context: &Context, part: Part) {
@@ -107,6 +115,14 @@ impl Pass<'_> {
             self.tape.operators.push(operator);
             return;
         }
+        if let Part::Ends(table) = part
+            && self.adapters.trains_tables
+            && TABLES.contains(&operator.name)
+        {
+            self.copy_table(&mut operator, table);
+            self.tape.operators.push(operator);
+            return;
+        }
         let format = if part == Part::Layer { self.adapters.base } else { None };
         let again = (operator.backward_workspace, operator.backward_collective);
         self.freeze(&mut operator, format);
@@ -120,7 +136,9 @@ impl Pass<'_> {
 
     /// Takes away the gradient of the parameters and what only it needs.
     fn freeze(&self, operator: &mut Operator, format: Option<BaseFormat>) {
-        let size = self.context.recipe.weights.bytes();
+        let is_table = TABLES.contains(&operator.name);
+        let of_tables = self.adapters.tables;
+        let size = if is_table { of_tables } else { self.context.recipe.weights }.bytes();
         let parameters = operator.parameters;
         operator.frozen = parameters;
         operator.frozen_bytes = parameters * size;
@@ -140,7 +158,8 @@ impl Pass<'_> {
         };
         for id in dropped {
             let name = self.tape.tensors[id.0].name;
-            let is_weight = name == "autocast-weights" && format.is_none();
+            let is_cast = !is_table || of_tables != self.context.recipe.compute;
+            let is_weight = name == "autocast-weights" && format.is_none() && is_cast;
             if is_weight || operator.writes.contains(&id) {
                 operator.saves.push(id);
             } else if name == "autocast-input" {
@@ -159,6 +178,17 @@ impl Pass<'_> {
             operator.frozen_bytes = packed + (parameters - matrices * n * k) * size;
             self.dequantize(operator, format, product);
         }
+    }
+
+    /// Freezes the operator's parameters and trains a copy of its table (PEFT's
+    /// `ModulesToSaveWrapper`, which keeps the original).
+    fn copy_table(&self, operator: &mut Operator, table: ParameterTensor) {
+        let size = self.context.recipe.weights.bytes();
+        operator.frozen = operator.parameters;
+        operator.frozen_bytes = operator.parameters * size;
+        operator.frozen_shared_bytes = operator.shared_parameters * size;
+        operator.shared_parameters = 0;
+        operator.trains(&[table], size);
     }
 
     /// What a product with a quantized weight `[n, k]` needs beside a plain one.
@@ -208,7 +238,8 @@ impl Pass<'_> {
         let outputs = std::mem::take(&mut operator.writes);
         let input = operator.reads[0];
         let output_bytes = m * n * size;
-        let base = self.tape.tensor("base-output", output_bytes);
+        let sum_bytes = outputs.iter().map(|id| self.tape.tensors[id.0].bytes).sum();
+        let base = self.tape.tensor("base-output", sum_bytes);
         operator.writes = vec![base];
         self.tape.operators.push(operator);
 

@@ -1,6 +1,6 @@
 //! What the operators of a model depend on beside its shape.
 
-use super::Adapters;
+use super::{Adapters, BaseFormat};
 use crate::formats::KvFormat;
 use crate::precision::{Precision, Recipe};
 use crate::scenario::{AttentionKernel, CrossEntropy, Framework};
@@ -195,6 +195,15 @@ impl Context {
     /// Autocast runs softmax, norms and powers in fp32, whatever their input.
     pub fn autocasts_to_fp32(&self) -> bool {
         self.recipe.casts() && self.kernels.backend == Backend::Gpu
+    }
+
+    /// Bytes of a number inside the MLP: bitsandbytes' layers give back the format of their input,
+    /// which an fp32 norm has made fp32.
+    pub fn inner_size(&self) -> u64 {
+        match self.adapters.and_then(|adapters| adapters.base) {
+            Some(BaseFormat::FourBit { .. } | BaseFormat::Int8) => self.stream_size(),
+            Some(BaseFormat::Int4Group128) | None => self.size(),
+        }
     }
 
     /// Bytes of a number of the residual stream.

@@ -77,7 +77,7 @@ pub fn embedding_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape
     }
     tape.output = Some(stream);
     tape.tensors[stream.0].name = "layer-input";
-    adapt(&mut tape, context, Part::Ends);
+    adapt(&mut tape, context, Part::Ends(ParameterTensor::table(rows, hidden)));
     tape
 }
 
@@ -108,7 +108,8 @@ pub fn head_tape(shape: &ModelShape, context: &Context, tied: Tied) -> Tape {
         tape.operator("loss", &[pooled], &[loss])
             .streams(Work::stream(bytes, 1), Work::stream(bytes, 1));
     }
-    adapt(&mut tape, context, Part::Ends);
+    let table = ParameterTensor::table(shape.vocab.div_ceil(context.tp), shape.hidden);
+    adapt(&mut tape, context, Part::Ends(table));
     tape
 }
 

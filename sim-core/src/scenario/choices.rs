@@ -48,6 +48,20 @@ choice!(
 );
 
 choice!(
+    /// What is fp32 beside quantized matrices.
+    Upcast {
+        /// Nothing: all stay in the format of the products.
+        None = "none",
+        /// The norms, and with them the residual stream (`qlora.py` of Dettmers et al.; TRL's
+        /// `peft_module_casting_to_bf16`).
+        #[default]
+        Norms = "norms",
+        /// Embeddings and head too (PEFT's `prepare_model_for_kbit_training` alone).
+        All = "all",
+    }
+);
+
+choice!(
     /// How the optimizer's kernels walk over the parameters.
     OptimizerImplementation {
         /// One kernel for many tensors, no temporaries.

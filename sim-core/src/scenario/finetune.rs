@@ -1,5 +1,6 @@
 //! Which weights train: all of them, or low-rank adapters beside a frozen model.
 
+use super::Upcast;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -88,11 +89,19 @@ pub struct LoraChoice {
     pub alpha: Option<f64>,
     /// Dropout in front of the adapters, 0 to 0.99.
     pub dropout: f64,
+    /// Copies of the embedding and the head train beside the adapters (PEFT's `modules_to_save`).
+    pub train_embeddings: bool,
 }
 
 impl Default for LoraChoice {
     fn default() -> Self {
-        Self { rank: 16, targets: LoraTargets::default(), alpha: None, dropout: 0.0 }
+        Self {
+            rank: 16,
+            targets: LoraTargets::default(),
+            alpha: None,
+            dropout: 0.0,
+            train_embeddings: false,
+        }
     }
 }
 
@@ -107,6 +116,10 @@ pub struct QloraChoice {
     pub alpha: Option<f64>,
     /// Dropout in front of the adapters, 0 to 0.99.
     pub dropout: f64,
+    /// Copies of the embedding and the head train beside the adapters (PEFT's `modules_to_save`).
+    pub train_embeddings: bool,
+    /// What is made fp32 beside the quantized matrices; derived when missing.
+    pub upcast: Option<Upcast>,
     /// Of the frozen weights: nf4, fp4, int8, int4-g128.
     pub format: String,
     /// The scales of 4-bit weights are quantized too.
@@ -120,9 +133,20 @@ impl Default for QloraChoice {
             targets: LoraTargets::default(),
             alpha: None,
             dropout: 0.0,
+            train_embeddings: false,
+            upcast: None,
             format: "nf4".to_owned(),
             double_quant: true,
         }
+    }
+}
+
+impl QloraChoice {
+    /// What is made fp32: norms as the script of QLoRA's authors and TRL do, and nothing beside
+    /// GPTQ's matrices, which PEFT leaves as they are.
+    pub fn upcasts(&self) -> Upcast {
+        let default = if self.format == "int4-g128" { Upcast::None } else { Upcast::Norms };
+        self.upcast.unwrap_or(default)
     }
 }
 

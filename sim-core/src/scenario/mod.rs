@@ -15,7 +15,7 @@ mod workload;
 
 pub use choices::{
     AttentionKernel, CrossEntropy, Framework, FsdpMode, OffloadTarget, Optimizer,
-    OptimizerImplementation, Recompute, ScheduleName, WorkloadKind,
+    OptimizerImplementation, Recompute, ScheduleName, Upcast, WorkloadKind,
 };
 pub use edit::Edit;
 pub use finetune::{Finetune, LoraChoice, LoraTargets, QloraChoice};
@@ -25,7 +25,7 @@ pub use parse::{MAX_SCENARIO_BYTES, ScenarioError};
 pub use strategy::{OffloadChoice, QuantizationChoice, StrategyChoice};
 pub use workload::WorkloadChoice;
 
-use crate::precision::Recipe;
+use crate::precision::{DType, Recipe};
 use serde::{Deserialize, Serialize};
 
 /// The version of the scenario format that this build reads and writes.
@@ -69,6 +69,14 @@ impl Scenario {
         match self.strategy.fsdp {
             Some(_) => Recipe::gathered(self.workload.precision),
             None => self.workload.model_recipe(),
+        }
+    }
+
+    /// Format of a frozen embedding and of a frozen head.
+    pub fn table_format(&self) -> DType {
+        match self.strategy.fsdp {
+            Some(_) => self.model_recipe().weights,
+            None => self.workload.table_format(),
         }
     }
 }

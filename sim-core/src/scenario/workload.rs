@@ -1,7 +1,7 @@
 //! The job: what is trained, or what is served.
 
 use super::{
-    AttentionKernel, CrossEntropy, Finetune, Framework, Optimizer, OptimizerImplementation,
+    AttentionKernel, CrossEntropy, Finetune, Framework, Optimizer, OptimizerImplementation, Upcast,
     WorkloadKind,
 };
 use crate::precision::{DType, Precision, Recipe};
@@ -26,6 +26,8 @@ pub struct WorkloadChoice {
     pub gradient_dtype: Option<DType>,
     pub optimizer: Optimizer,
     pub optimizer_implementation: OptimizerImplementation,
+    /// Each parameter is updated when its gradient is there, which is then freed.
+    pub optimizer_in_backward: bool,
     pub finetune: Finetune,
     pub attention: AttentionKernel,
     pub cross_entropy: CrossEntropy,
@@ -66,6 +68,7 @@ impl Default for WorkloadChoice {
             gradient_dtype: None,
             optimizer: Optimizer::AdamW,
             optimizer_implementation: OptimizerImplementation::Fused,
+            optimizer_in_backward: false,
             finetune: Finetune::Full,
             attention: AttentionKernel::Flash,
             cross_entropy: CrossEntropy::Default,
@@ -87,12 +90,24 @@ impl Default for WorkloadChoice {
 impl WorkloadChoice {
     /// Formats of the model's own weights: those of what trains unless the weights are frozen.
     ///
-    /// PyTorch alone freezes 16-bit weights, and fp32 ones beside quantized matrices: embeddings,
-    /// norms and head as PEFT's `prepare_model_for_kbit_training` leaves them.
+    /// PyTorch alone freezes 16-bit weights, and fp32 norms beside matrices quantized by
+    /// bitsandbytes.
     pub fn model_recipe(&self) -> Recipe {
-        match (&self.finetune, self.framework) {
-            (Finetune::Lora(_), Framework::Pytorch) => Recipe::with_master(self.precision),
-            _ => self.recipe(),
+        let upcasts = match &self.finetune {
+            Finetune::Full => return self.recipe(),
+            Finetune::Lora(_) => false,
+            Finetune::Qlora(choice) => choice.upcasts() != Upcast::None,
+        };
+        if upcasts { self.recipe() } else { Recipe::with_master(self.precision) }
+    }
+
+    /// Format of frozen embeddings and of a frozen head.
+    pub fn table_format(&self) -> DType {
+        match &self.finetune {
+            Finetune::Qlora(choice) if choice.upcasts() == Upcast::Norms => {
+                self.precision.compute()
+            }
+            _ => self.model_recipe().weights,
         }
     }
 

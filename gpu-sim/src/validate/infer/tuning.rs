@@ -17,6 +17,13 @@ const RECOMPUTE: [&str; 1] = ["qwen1-readme"];
 /// c_proj, w1, w2), fsdp_qlora's `train.py` (`lora_target_modules: all`).
 const ALL_LINEAR: [&str; 2] = ["qwen1-readme", "fsdp-qlora"];
 
+/// Dropout in front of adapters in the scripts of these sources: Qwen's `finetune.py`, litgpt's
+/// `finetune/lora.py`, fsdp_qlora's `train.py`.
+const DROPOUT: [(&str, f64); 3] = [("qwen1-readme", 0.05), ("litgpt", 0.05), ("fsdp-qlora", 0.1)];
+
+/// Sources whose software leaves norms as loaded beside quantized matrices.
+const AS_LOADED: [&str; 2] = ["litgpt", "torchtune"];
+
 /// A row and the simulation of its job.
 pub struct Tuning<'a> {
     row: Row<'a>,
@@ -236,9 +243,6 @@ fn finetune(row: Row<'_>, format: &str, model: &str, fill: Fill) -> Result<Value
     let Some(method) = row.text("config", "method") else { return Ok(json!("full")) };
     let lower = method.to_lowercase();
     let words: Vec<&str> = lower.split(' ').collect();
-    if lower.contains("(emb)") {
-        return Err(format!("fine-tuning: {}", quoted(method)));
-    }
     let adapters = || {
         let rank = row.count("config", "lora_rank")?.filter(|rank| *rank > 0);
         let (least, most) = ADAPTER_RANKS;
@@ -251,15 +255,27 @@ fn finetune(row: Row<'_>, format: &str, model: &str, fill: Fill) -> Result<Value
     };
     match words.first().copied() {
         Some("full" | "full-parameter" | "zero2" | "zero2-cpu" | "zero3") => Ok(json!("full")),
-        Some("lora") => {
-            let (rank, targets) = adapters()?;
-            Ok(json!({"lora": {"rank": rank, "targets": targets}}))
-        }
-        Some("qlora" | "q-lora" | "qlora/lora") => {
+        Some("lora" | "qlora" | "q-lora" | "qlora/lora") => {
             let (bits, group) = (row.number("config", "weight_bits")?, row.group()?);
             let format = formats::weights(format, bits, group.as_deref())?;
             let (rank, targets) = adapters()?;
-            Ok(job::qlora(rank, &format, targets))
+            let source = row.own_text("source_group");
+            let dropout = DROPOUT.iter().find(|(of, _)| *of == source).map_or(0.0, |(_, p)| *p);
+            let mut choice = if format == "none" && words[0] == "lora" {
+                let train_embeddings = lower.contains("(emb)");
+                json!({"lora": {
+                    "rank": rank, "targets": targets, "train_embeddings": train_embeddings,
+                }})
+            } else {
+                job::qlora(rank, &format, targets)
+            };
+            for options in choice.as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+                options["dropout"] = json!(dropout);
+            }
+            if AS_LOADED.contains(&source) && choice.get("qlora").is_some() {
+                choice["qlora"]["upcast"] = json!("none");
+            }
+            Ok(choice)
         }
         _ => Err(format!("fine-tuning: {}", quoted(method))),
     }
@@ -302,7 +318,9 @@ mod tests {
     fn targets_follow_from_the_number_of_trained_parameters() {
         let mut value = row();
         let job = job(Row(&value), Fill::Nothing).expect("complete");
-        assert_eq!(job.finetune["lora"], json!({"rank": 8, "targets": "qv"}));
+        let expected =
+            json!({"rank": 8, "targets": "qv", "train_embeddings": false, "dropout": 0.05});
+        assert_eq!(job.finetune["lora"], expected);
         assert_eq!((job.sequence, job.recompute, job.program.framework), (1304, "none", "pytorch"));
         value["config"]["trainable_params"] = json!(4_194_305);
         assert!(super::job(Row(&value), Fill::Nothing).is_err());
@@ -315,7 +333,14 @@ mod tests {
         value["config"]["weight_format"] = json!("NF4+DQ");
         value["config"]["weight_bits"] = json!(4.127);
         let job = job(Row(&value), Fill::Nothing).expect("complete");
-        let expected = json!({"rank": 8, "format": "nf4", "double_quant": true, "targets": "qv"});
+        let expected = json!({
+            "rank": 8, "format": "nf4", "double_quant": true, "targets": "qv", "dropout": 0.05,
+            "upcast": "none",
+        });
+        assert_eq!(job.finetune["qlora"], expected);
+        // litgpt's tables call it LoRA all the same.
+        value["config"]["method"] = json!("LoRA r8");
+        let job = super::job(Row(&value), Fill::Nothing).expect("complete");
         assert_eq!(job.finetune["qlora"], expected);
     }
 
@@ -325,11 +350,12 @@ mod tests {
         value["config"]["lora_rank"] = Value::Null;
         value["config"]["batch"] = Value::Null;
         let least = job(Row(&value), Fill::Least).expect("bounded below");
-        assert_eq!(least.finetune["lora"], json!({"rank": 1, "targets": "qv"}));
+        let of = |job: &Job, name: &str| job.finetune["lora"][name].clone();
+        assert_eq!((of(&least, "rank"), of(&least, "targets")), (json!(1), json!("qv")));
         assert!(job(Row(&value), Fill::Most).is_err(), "a batch has no upper bound");
         value["config"]["batch"] = json!(2);
         let most = job(Row(&value), Fill::Most).expect("bounded above");
-        assert_eq!(most.finetune["lora"], json!({"rank": 256, "targets": "all-linear"}));
+        assert_eq!((of(&most, "rank"), of(&most, "targets")), (json!(256), json!("all-linear")));
     }
 
     #[test]

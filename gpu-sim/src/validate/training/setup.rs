@@ -60,6 +60,7 @@ pub fn prepare(row: Fields<'_>) -> Result<Setup, Reason> {
         // Accelerate makes fp32 of what trains when FSDP is asked for mixed precision.
         formats.precision = "bf16-mixed";
     }
+    formats.precision = workload::adapter_precision(source, is_full, formats.precision);
     let attention = match row.flag("config.flash_attention")? {
         Some(true) => "flash",
         Some(false) => "eager",
@@ -85,6 +86,7 @@ pub fn prepare(row: Fields<'_>) -> Result<Setup, Reason> {
         // DeepSpeed makes its own fused Adam of its configuration's.
         "optimizer_implementation":
             if framework == "deepspeed" { "fused" } else { source.optimizer_implementation },
+        "optimizer_in_backward": workload::steps_in_backward(words.optimizer),
         "finetune": finetune, "compile": workload::compiles(words, source),
     });
     if formats.fp32_gradients {

@@ -31,11 +31,13 @@ pub struct Column {
 }
 
 /// The modules that have adapters, and their rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adapters {
     pub rank: u64,
     /// `all-linear`, or names of modules joined by commas, as PEFT takes them.
     pub targets: &'static str,
+    /// In front of the adapters.
+    pub dropout: f64,
 }
 
 /// What `recompute: selective` means.
@@ -141,7 +143,7 @@ const PYTORCH: Source =
 /// All sources that are read.
 const SOURCES: &[Source] = &[
     // defaults.yaml and scenarios*.yaml of its benchmark: gradient_accumulation_steps 1, LoRA r 16 on
-    // the four projections of attention. peak and alloc are torch's bytes, alloc at the end of
+    // the four projections of attention with dropout 0.1. peak and alloc are torch's bytes, alloc at the end of
     // training, reserved is nvidia-smi's.
     Source {
         key: "fmsacc",
@@ -149,7 +151,7 @@ const SOURCES: &[Source] = &[
         attention: Some("flash"),
         optimizer: Some("adamw"),
         accumulation: Some(1),
-        adapters: Some(Adapters { rank: 16, targets: "q_proj,k_proj,v_proj,o_proj" }),
+        adapters: Some(Adapters { rank: 16, targets: "q_proj,k_proj,v_proj,o_proj", dropout: 0.1 }),
         peak: ALLOCATED_GB,
         allocated: Some(Column { counts: Counts::Resident, unit: Unit::Gb }),
         reserved: DRIVER_GIB,
@@ -170,26 +172,26 @@ const SOURCES: &[Source] = &[
         ran_means_fits: true,
         ..UNKNOWN
     },
-    // finetune/lora.py: r 8 on query and value; FSDP checkpoints every block. `seq` is the longest
+    // finetune/lora.py: r 8 and dropout 0.05 on query and value; FSDP checkpoints every block. `seq` is the longest
     // sample, which decides the peak; times are of samples of mean length.
     Source {
         key: "litgpt",
         bare: Bare::Pure,
         attention: Some("flash"),
         recompute: [None, Some("full")],
-        adapters: Some(Adapters { rank: 8, targets: "q_proj,v_proj" }),
+        adapters: Some(Adapters { rank: 8, targets: "q_proj,v_proj", dropout: 0.05 }),
         peak: ALLOCATED_GB,
         time_differs: Some("time is of samples of a mean length that is not given"),
         ..PYTORCH
     },
-    // finetune.py: lora_r 64 on all four linear modules, DeepSpeed ZeRO-2 but for LoRA on one GPU. Its
+    // finetune.py: lora_r 64 and dropout 0.05 on all four linear modules, DeepSpeed ZeRO-2 but for LoRA on one GPU. Its
     // "162.0G" on two GPUs of 80 GiB cannot be GiB.
     Source {
         key: "qwen",
         bare: Bare::PureUnderAdapters,
         attention: Some("flash"),
         zero: Some(2),
-        adapters: Some(Adapters { rank: 64, targets: "all-linear" }),
+        adapters: Some(Adapters { rank: 64, targets: "all-linear", dropout: 0.05 }),
         peak: RESERVED_GB,
         ..PYTORCH
     },
@@ -203,7 +205,7 @@ const SOURCES: &[Source] = &[
         key: "hf",
         attention: Some("eager"),
         optimizer_implementation: "loop",
-        adapters: Some(Adapters { rank: 8, targets: "q_proj,v_proj" }),
+        adapters: Some(Adapters { rank: 8, targets: "q_proj,v_proj", dropout: 0.05 }),
         peak: DRIVER_GIB,
         ..PYTORCH
     },
@@ -256,6 +258,7 @@ const SOURCES: &[Source] = &[
         adapters: Some(Adapters {
             rank: 8,
             targets: "q_proj,v_proj,o_proj,gate_proj,up_proj,down_proj",
+            dropout: 0.0,
         }),
         peak: ALLOCATED_GIB,
         ..UNKNOWN

@@ -85,7 +85,8 @@ pub fn formats(text: &str, source: &Source, is_full: bool) -> Result<Formats, Re
     with(if is_fp16 { "fp16-mixed" } else { "bf16-mixed" })
 }
 
-/// The optimizer of the scenario format.
+/// The optimizer of the scenario format. A paged one (bitsandbytes) allocates on the device as others
+/// do; its states leave it only when memory is short.
 ///
 /// # Errors
 /// When neither the row nor its source says one that the format has.
@@ -94,7 +95,7 @@ pub fn optimizer(text: Option<&str>, source: &Source) -> Result<&'static str, Re
         return source.optimizer.ok_or_else(|| incomplete("config.optimizer"));
     };
     let lower = text.to_lowercase();
-    let refused = [" or ", "backward", "rmsprop", "lamb", "paged"];
+    let refused = [" or ", "rmsprop", "lamb"];
     if refused.iter().any(|word| lower.contains(word)) {
         return Err(inexpressible(&format!("config.optimizer {text}")));
     }
@@ -112,6 +113,11 @@ pub fn optimizer(text: Option<&str>, source: &Source) -> Result<&'static str, Re
     found.map(|(_, name)| *name).ok_or_else(|| inexpressible(&format!("config.optimizer {text}")))
 }
 
+/// Whether each parameter is updated when its gradient is there.
+pub fn steps_in_backward(optimizer: Option<&str>) -> bool {
+    optimizer.is_some_and(|text| text.to_lowercase().contains("backward"))
+}
+
 /// What trains: the `finetune` of the scenario.
 ///
 /// # Errors
@@ -126,7 +132,7 @@ pub fn finetune(row: Fields<'_>, words: Words<'_>, source: &Source) -> Result<Va
     let Some(text) = text else { return Ok(json!("full")) };
     let lower = format!("{} {}", words.mode, text).to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if has(&["adapter", "(emb)"]) {
+    if has(&["adapter"]) {
         return Err(inexpressible(&format!("config.lora {text}")));
     }
     let adapters = source.adapters.ok_or_else(|| incomplete("config.lora rank and modules"))?;
@@ -142,14 +148,37 @@ pub fn finetune(row: Fields<'_>, words: Words<'_>, source: &Source) -> Result<Va
     } else if has(&["nf4", "qlora", "q-lora", "4-bit"]) {
         "nf4"
     } else {
-        return Ok(json!({"lora": {"rank": rank, "targets": adapters.targets}}));
+        return Ok(json!({"lora": {
+            "rank": rank, "targets": adapters.targets, "dropout": adapters.dropout,
+            "train_embeddings": has(&["(emb)"]),
+        }}));
     };
     // bitsandbytes and torchao quantize the scales again but where a table has both variants.
     let without = words.place.contains("resource-tables") || source.key == "hf";
     let double_quant = format == "nf4" && (has(&["dq", "nested", "double"]) || !without);
     Ok(json!({"qlora": {
         "rank": rank, "targets": adapters.targets, "format": format, "double_quant": double_quant,
+        "dropout": adapters.dropout, "upcast": upcast(words, source),
     }}))
+}
+
+/// What is fp32 beside quantized matrices, where the source has a way of its own: fms-acceleration's
+/// plugin leaves everything in 16 bits, its baseline is TRL; litgpt and torchtune convert nothing.
+fn upcast(words: Words<'_>, source: &Source) -> Option<&'static str> {
+    match source.key {
+        "fmsacc" if words.kernels.contains("accelerated") => Some("none"),
+        "litgpt" | "torchtune" => Some("none"),
+        _ => None,
+    }
+}
+
+/// The precision of adapters beside frozen weights: PEFT's adapters are fp32 since 0.12 and under
+/// quantized weights, so that a row of 16-bit weights has fp32 adapters beside them.
+pub fn adapter_precision(source: &Source, is_full: bool, precision: &'static str) -> &'static str {
+    match (source.key, precision) {
+        ("fmsacc", "bf16-pure") if !is_full => "bf16-mixed",
+        _ => precision,
+    }
 }
 
 /// Kernels made by a compiler.
@@ -251,14 +280,16 @@ mod tests {
             ("decoupled_adamw", "adamw"),
             ("AdamW (pure bfloat16 states)", "adamw"),
             ("8-bit Adam", "adamw-8bit"),
+            ("PagedAdamW8bit", "adamw-8bit"),
+            ("AdamW in backward", "adamw"),
             ("Adafactor", "adafactor"),
         ] {
             assert_eq!(optimizer(Some(text), hf), Ok(expected), "{text}");
         }
-        for text in ["AdamW in backward", "8-bit Adam (BNB) or Adam per section", "LAMB", "RMSProp"]
-        {
+        for text in ["8-bit Adam (BNB) or Adam per section", "LAMB", "RMSProp"] {
             assert!(optimizer(Some(text), hf).is_err(), "{text}");
         }
+        assert!(steps_in_backward(Some("AdamW in backward")) && !steps_in_backward(Some("AdamW")));
         assert_eq!(optimizer(None, hf), Err("incomplete: config.optimizer".to_owned()));
         assert_eq!(optimizer(None, source("sc21")), Ok("adamw"));
     }
@@ -270,15 +301,23 @@ mod tests {
             finetune(Fields(&row), Words { mode, place, ..Words::default() }, source(key))
         };
         let qlora = |targets: &str, rank: u64, format: &str, double_quant: bool| {
+            let (dropout, upcast) = match targets {
+                "q_proj,k_proj,v_proj,o_proj" => (0.1, json!(null)),
+                "q_proj,v_proj" if format == "nf4" => (0.05, json!("none")),
+                _ => (0.05, json!(null)),
+            };
             Ok(json!({"qlora": {
                 "rank": rank, "targets": targets, "format": format, "double_quant": double_quant,
+                "dropout": dropout, "upcast": upcast,
             }}))
         };
         let (fms, all, two) = ("q_proj,k_proj,v_proj,o_proj", "all-linear", "q_proj,v_proj");
         assert_eq!(read("fmsacc", "finetune-full", json!(null), ""), Ok(json!("full")));
         assert_eq!(
             read("fmsacc", "finetune-LoRA", json!("LoRA r=16"), ""),
-            Ok(json!({"lora": {"rank": 16, "targets": fms}}))
+            Ok(json!({"lora": {
+                "rank": 16, "targets": fms, "dropout": 0.1, "train_embeddings": false,
+            }}))
         );
         let nf4 = "QLoRA (bitsandbytes NF4 4-bit) r=16";
         assert_eq!(read("fmsacc", "finetune-QLoRA", json!(nf4), ""), qlora(fms, 16, "nf4", true));
@@ -301,7 +340,8 @@ mod tests {
             qlora(two, 8, "nf4", true)
         );
         assert_eq!(read("hf", "", json!("int8 + grad ckpt"), ""), qlora(two, 8, "int8", false));
-        assert!(read("qwen", "finetune-LoRA", json!("LoRA (emb)"), "").is_err());
+        let tables = read("qwen", "finetune-LoRA", json!("LoRA (emb)"), "").expect("LoRA");
+        assert_eq!(tables["lora"]["train_embeddings"], true);
         assert!(read("litgpt", "", json!("adapter_v2 + bnb.nf4"), table).is_err());
         assert!(read("litgpt", "", json!(7), table).is_err());
     }

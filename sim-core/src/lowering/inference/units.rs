@@ -3,7 +3,7 @@
 use super::price::Pricer;
 use crate::lowering::compiled::{CompiledStep, Tables, compile_effects};
 use crate::model::LayerKind;
-use crate::operators::{ParameterKind, Tape};
+use crate::operators::{ParameterKind, Parameters, Tape};
 use crate::plan::Plan;
 use crate::program::{StepEffect, StepWork, derive_forward};
 use crate::serving::{Buffers, StepSpec, Tapes};
@@ -121,6 +121,7 @@ fn compile(pricer: &Pricer<'_>, tape: &Tape, tables: &mut Tables) -> Vec<Compile
                 is_matrix: false,
                 parameter_kind: ParameterKind::Common,
                 parts: 1,
+                updated: Parameters::default(),
             }
         })
         .collect()

@@ -17,9 +17,10 @@ impl Layer<'_> {
     /// A block with an inner width of `ffn` over all ranks.
     pub(super) fn feed_forward(&mut self, input: TensorId, ffn: u64, bias: bool) -> TensorId {
         let (tokens, size, tp) = (self.context.tokens(), self.context.size(), self.context.tp);
+        let inner_size = self.context.inner_size();
         let (gated, activation) = (self.shape.mlp.gated, self.shape.mlp.activation);
         let width = ffn.div_ceil(tp);
-        let bytes = tokens * width * size;
+        let bytes = tokens * width * inner_size;
 
         let input = self.enter_split(input);
         let inner = if gated {
@@ -42,7 +43,7 @@ impl Layer<'_> {
             self.activate(up, activation, bytes)
         };
         let hidden = self.shape.hidden;
-        let partial = self.tape.tensor("mlp-output", tokens * hidden * size);
+        let partial = self.tape.tensor("mlp-output", tokens * hidden * inner_size);
         let mut kept = vec![inner];
         if self.context.recipe.casts() {
             kept.push(autocast_weights(&mut self.tape, self.context, width * hidden));
