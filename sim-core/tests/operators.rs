@@ -378,3 +378,21 @@ fn context_parallelism_divides_what_a_layer_keeps() {
         }
     }
 }
+
+/// Of one token's rows no more experts are busy than it has: only their matrices are read.
+#[test]
+fn few_rows_read_few_experts() {
+    let shape = &catalog::find("mixtral-8x7b").expect("in the catalogue").shape;
+    let kernels = Kernels::of(Framework::Megatron, false);
+    let read = |tokens| {
+        let context = Context { kernels, ..Context::new(tokens, Precision::Bf16Pure) };
+        let tape = layer_tape(shape, shape.layer_kind(0), &context);
+        let down = tape.operators.iter().find(|operator| operator.name == "expert-down");
+        down.and_then(|operator| operator.forward).expect("a product").bytes
+    };
+    let matrix = 2.0 * 4096.0 * 14_336.0;
+    let rows = |tokens: f64| 2.0 * 2.0 * tokens * (4096.0 + 14_336.0);
+    assert_eq!(read(1), 2.0 * matrix + rows(1.0));
+    assert_eq!(read(4), 8.0 * matrix + rows(4.0));
+    assert_eq!(read(64), 8.0 * matrix + rows(64.0));
+}
