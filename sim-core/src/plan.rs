@@ -140,7 +140,7 @@ impl Plan {
             kernels: Kernels {
                 backend: self.backend,
                 cross_entropy: self.cross_entropy,
-                ..Kernels::of(self.framework, self.compile)
+                ..Kernels::of(self.scenario.workload.kernels(), self.compile)
             },
             cache: None,
         }

@@ -127,3 +127,68 @@ fn nanotron_adds_gradients_after_backward() {
         .sum();
     assert_eq!(left, 0);
 }
+
+fn deepspeed(workload: &str, dp: u64, pp: u64, zero: u64) -> Simulation {
+    let text = format!(
+        r#"{{"model": "llama-2-7b",
+        "hardware": {{"device": "h100-sxm5-80", "devices_per_node": {}}},
+        "workload": {{"sequence": 512, "gradient_accumulation": 4, "framework": "deepspeed",
+            {workload}}},
+        "strategy": {{"dp": {dp}, "pp": {pp}, "zero": {zero}}}}}"#,
+        dp * pp
+    );
+    simulate(&Scenario::from_json(&text).expect("a scenario")).expect("a possible scenario")
+}
+
+/// ZeRO copies the shard's 16-bit gradients into one tensor and casts that to fp32.
+#[test]
+fn deepspeed_flattens_gradients_before_the_cast() {
+    for zero in [1, 2] {
+        let simulation = deepspeed(r#""gradient_dtype": null"#, 2, 1, zero);
+        assert_eq!(most(&simulation, "flat-gradients"), 2 * PARAMETERS / 2);
+        assert_eq!(most(&simulation, "fp32-gradients"), 4 * PARAMETERS / 2);
+    }
+    assert_eq!(most(&deepspeed(r#""gradient_dtype": null"#, 2, 1, 3), "flat-gradients"), 0);
+}
+
+#[test]
+fn deepspeeds_bf16_optimizer_keeps_two_gradients() {
+    let simulation = deepspeed(r#""gradient_dtype": "fp32""#, 2, 1, 1);
+    assert_eq!(held(&simulation, "micro-batch-gradients"), 2 * PARAMETERS);
+    assert_eq!(held(&simulation, "gradients"), 4 * PARAMETERS);
+    assert_eq!(most(&simulation, "fp32-gradients") + most(&simulation, "flat-gradients"), 0);
+}
+
+/// Four micro-batches over two stages: the first has two in flight and keeps what it sent, the second
+/// one and a copy of what it received.
+#[test]
+fn deepspeeds_pipeline_keeps_both_ends() {
+    let simulation = deepspeed(r#""gradient_dtype": null"#, 1, 2, 0);
+    let boundary = 512 * H * 2;
+    let trace = &simulation.trace;
+    let most_of = |class: usize, tensor: &str| {
+        let (mut fill, mut most) = (0, 0);
+        for point in trace.memory(class).points() {
+            if trace.tensor(point) == tensor {
+                fill += point.delta;
+                most = most.max(fill);
+            }
+        }
+        assert_eq!(fill, 0, "{tensor} of stage {class}");
+        most
+    };
+    assert_eq!(most_of(0, "received-copy"), 0);
+    assert_eq!(most_of(1, "received-copy"), boundary);
+    assert_eq!(most_of(0, "layer-input"), 2 * boundary);
+}
+
+/// Megatron-DeepSpeed: Megatron's layers, DeepSpeed's buffers.
+#[test]
+fn deepspeed_can_run_megatrons_modules() {
+    let own = deepspeed(r#""modules": "hf""#, 2, 1, 1);
+    let megatron = deepspeed(r#""modules": "megatron""#, 2, 1, 1);
+    // The gated product's intermediate is a tensor only where it is written out.
+    assert!(most(&own, "activated") > 0);
+    assert_eq!(most(&megatron, "activated"), 0);
+    assert!(most(&megatron, "gradient-buckets") > 0);
+}

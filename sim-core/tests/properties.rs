@@ -34,7 +34,7 @@ fn with_usual_loss() -> impl Strategy<Value = Scenario> {
     let names = (
         prop::sample::select(vec!["none", "selective", "full"]),
         prop::sample::select(vec!["flash", "eager"]),
-        prop::sample::select(vec!["pytorch", "deepspeed", "megatron"]),
+        prop::sample::select(vec!["pytorch", "deepspeed", "megatron", "nanotron"]),
         prop::sample::select(vec!["1f1b", "gpipe"]),
         prop::sample::select(vec!["fp32", "bf16-mixed", "bf16-pure", "fp16-mixed"]),
         prop::sample::select(

@@ -5,7 +5,8 @@ use crate::issue::{Issue, IssueCode};
 use crate::model::{Architecture, ModelShape};
 use crate::precision::{DType, Precision};
 use crate::scenario::{
-    CrossEntropy, Edit, OffloadTarget, Optimizer, Scenario, ScheduleName, WorkloadKind,
+    CrossEntropy, Edit, Framework, Modules, OffloadTarget, Optimizer, Scenario, ScheduleName,
+    WorkloadKind,
 };
 use crate::serving::Engine;
 use serde_json::json;
@@ -74,6 +75,17 @@ pub fn not_supported(scenario: &Scenario) -> Vec<Issue> {
     }
     if strategy.fsdp.is_some() && strategy.ep > 1 {
         refuse("strategy.ep", "FSDP with expert parallelism", json!(1));
+    }
+    if let Some(modules) = workload.modules {
+        let own = match workload.framework {
+            Framework::DeepSpeed => true,
+            Framework::Megatron => modules == Modules::Megatron,
+            Framework::Pytorch | Framework::Fsdp => modules == Modules::HuggingFace,
+            Framework::Nanotron => false,
+        };
+        if !own {
+            refuse("workload.modules", modules.name(), serde_json::Value::Null);
+        }
     }
     let gradients = workload.gradient_dtype.unwrap_or(DType::Fp32);
     if gradients != DType::Fp32 && gradients != scenario.recipe().weights {

@@ -24,6 +24,9 @@ pub struct OptimizerStep {
     shards: ByKind<u64>,
     /// Gradients are cast to fp32 for the whole shard.
     casts_gradients: bool,
+    /// They are copied into one 16-bit tensor before the cast (DeepSpeed's
+    /// `DeepSpeedZeroOptimizer.step`, ZeRO-1 and 2).
+    flattens_gradients: bool,
     /// Parameters stepped over at a time, where not all at once.
     group: Option<u64>,
 }
@@ -48,6 +51,10 @@ impl OptimizerStep {
                 ByKind { common: 1, routed: 1 }
             },
             casts_gradients: plan.recipe.has_master && plan.gradient_dtype.bytes() < 4,
+            flattens_gradients: plan.framework == Framework::DeepSpeed
+                && (1..=2).contains(&plan.zero)
+                && plan.recipe.has_master
+                && plan.gradient_dtype.bytes() < 4,
             group: (plan.framework == Framework::DeepSpeed && plan.zero >= 3)
                 .then_some(DEEPSPEED_SUB_GROUP),
         }
@@ -167,6 +174,9 @@ impl OptimizerStep {
         let mut temporaries = Vec::new();
         if self.casts_gradients {
             temporaries.push(("fp32-gradients", 4 * at_once));
+        }
+        if self.flattens_gradients {
+            temporaries.push(("flat-gradients", self.states.gradients * at_once));
         }
         let written_out = match (self.optimizer, self.implementation) {
             (Optimizer::Adafactor, _) => {

@@ -38,6 +38,8 @@ pub struct GradientPolicy {
     pub backward_buffers: u64,
     /// Bytes of buffers that exist for the whole step.
     pub permanent_buffers: u64,
+    /// Bytes of autograd's own gradients, kept beside those that the optimizer reads.
+    pub own_gradients: u64,
     /// Buckets are copied out before they are reduced.
     pub copies_bucket: bool,
     /// Bytes of a number on the wire.
@@ -65,6 +67,7 @@ impl GradientPolicy {
             bucket: DEEPSPEED_BUCKET,
             backward_buffers: 0,
             permanent_buffers: 0,
+            own_gradients: 0,
             copies_bucket: false,
             wire: if sharded { weights } else { kept },
             takes_turns: false,
@@ -97,6 +100,13 @@ impl GradientPolicy {
                     // The reducer's buckets are a second copy (gradient_as_bucket_view = False).
                     policy.permanent_buffers = parameters * kept;
                 }
+            }
+            // BF16_Optimizer: autograd's gradients are cleared, not freed, beside the fp32 ones that
+            // they are added to.
+            Framework::DeepSpeed if kept != weights && plan.zero <= 1 => {
+                policy.preallocated = true;
+                policy.own_gradients = parameters * weights;
+                policy.copies_bucket = replicated;
             }
             Framework::DeepSpeed => match plan.zero {
                 0 => policy.copies_bucket = replicated,

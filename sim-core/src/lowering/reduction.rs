@@ -58,7 +58,7 @@ impl StageEmitter<'_> {
         } else if policy.preallocated {
             // Kernels of matrices add to the buffer. The head's do too and hand autograd an empty
             // tensor of its size; all others make a gradient that is then added.
-            if !step.is_matrix {
+            if !step.is_matrix && policy.own_gradients == 0 {
                 temporary(builder, Category::Gradients, "micro-batch-gradients", made);
             }
         } else if self.gradients_exist || step.shared_parameters > 0 {

@@ -9,6 +9,7 @@ use crate::engine::{Moment, PoolId, ResourceId, TaskId};
 use crate::operators::{ByKind, ParameterKind, Parameters};
 use crate::plan::Plan;
 use crate::quantity::signed_bytes as signed;
+use crate::scenario::Framework;
 use crate::trace::{Category, LaneKind, TaskInfo};
 
 /// A unit of a stage: which program, and which layer it is.
@@ -159,8 +160,8 @@ impl<'a> StageEmitter<'a> {
             buckets: [None; 2],
             turned: false,
             pending: ByKind::default(),
-            beside: None,
             to_add: 0,
+            beside: None,
             gradients_exist: false,
             received: None,
             carried_waits: Vec::new(),
@@ -197,6 +198,7 @@ impl<'a> StageEmitter<'a> {
         hold(Category::Optimizer, "master-weights", master);
         hold(Category::Optimizer, "moments", states.optimizer - master);
         hold(Category::Transient, "gradient-buckets", self.policy.permanent_buffers);
+        hold(Category::Gradients, "micro-batch-gradients", self.policy.own_gradients);
         hold(Category::Transient, "placeholder-gradients", placeholders);
         if self.keeps_gradients() {
             hold(Category::Gradients, "gradients", states.gradients);
@@ -355,6 +357,18 @@ impl<'a> StageEmitter<'a> {
         end.expect("a stage has at least one unit with work")
     }
 
+    /// DeepSpeed's pipeline engine keeps what a stage sent until its backward has run, and runs
+    /// forward on a copy of what it received (`pipe_buffers` of `PipelineEngine`).
+    pub fn keeps_boundaries(&self) -> bool {
+        self.plan.framework == Framework::DeepSpeed && self.plan.pp > 1
+    }
+
+    /// Bytes of a boundary between stages.
+    fn boundary(&self) -> u64 {
+        let context = self.plan.context();
+        context.stream_tokens() * self.plan.model.hidden * context.stream_size()
+    }
+
     /// Forward of a micro-batch; `received` brings its input from the stage before, `turns` says
     /// that its backward is the stage's next action.
     pub fn forward(
@@ -364,6 +378,10 @@ impl<'a> StageEmitter<'a> {
         received: Option<TaskId>,
         turns: bool,
     ) -> TaskId {
+        if self.keeps_boundaries() && self.stage > 0 {
+            let copied = (Category::Activations, "received-copy", self.boundary());
+            self.carried_allocations.push(copied);
+        }
         let end = self.run_units(builder, micro_batch, received, Direction::Forward, turns);
         self.last_forward = Some(end);
         self.previous_action_end = [self.previous_action_end[1], Some(end)];
@@ -381,6 +399,19 @@ impl<'a> StageEmitter<'a> {
         let mut end = self.run_units(builder, micro_batch, received, Direction::Backward, false);
         if self.policy.adds_after_backward {
             end = self.add_gradients(builder, micro_batch);
+        }
+        if self.keeps_boundaries() {
+            // With the newest task of backward.
+            let freed = -signed(self.boundary());
+            let mut free = |name| {
+                builder.change(self.pool, Moment::End, Category::Activations, name, freed);
+            };
+            if self.stage > 0 {
+                free("received-copy");
+            }
+            if self.stage + 1 < self.plan.pp {
+                free("layer-input");
+            }
         }
         for kind in ParameterKind::ALL {
             if self.reduces(kind, micro_batch) {

@@ -177,7 +177,9 @@ fn send(
     let delta = signed_bytes(bytes);
     let category = Category::Activations;
     builder.change(stages[to].pool, Moment::Start, category, tensor, delta);
-    builder.change(stages[from].pool, Moment::End, category, tensor, -delta);
+    if !(matches!(action, Action::Forward(_)) && stages[from].keeps_boundaries()) {
+        builder.change(stages[from].pool, Moment::End, category, tensor, -delta);
+    }
     task
 }
 

@@ -87,6 +87,17 @@ choice!(
 );
 
 choice!(
+    /// Whose modules a framework runs where it has none of its own.
+    Modules {
+        /// Hugging Face's, one PyTorch operation at a time.
+        #[default]
+        HuggingFace = "hf",
+        /// Megatron's layers with their fused kernels.
+        Megatron = "megatron",
+    }
+);
+
+choice!(
     /// How attention scores are computed.
     AttentionKernel {
         /// Tiled, scores never reach memory (FlashAttention, fused SDPA).

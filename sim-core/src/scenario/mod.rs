@@ -14,7 +14,7 @@ mod strategy;
 mod workload;
 
 pub use choices::{
-    AttentionKernel, CrossEntropy, Framework, FsdpMode, OffloadTarget, Optimizer,
+    AttentionKernel, CrossEntropy, Framework, FsdpMode, Modules, OffloadTarget, Optimizer,
     OptimizerImplementation, Recompute, ScheduleName, Upcast, WorkloadKind,
 };
 pub use edit::Edit;

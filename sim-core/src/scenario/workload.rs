@@ -1,8 +1,8 @@
 //! The job: what is trained, or what is served.
 
 use super::{
-    AttentionKernel, CrossEntropy, Finetune, Framework, Optimizer, OptimizerImplementation, Upcast,
-    WorkloadKind,
+    AttentionKernel, CrossEntropy, Finetune, Framework, Modules, Optimizer,
+    OptimizerImplementation, Upcast, WorkloadKind,
 };
 use crate::precision::{DType, Precision, Recipe};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub struct WorkloadChoice {
     /// Dropout after attention, on its scores and after the MLP.
     pub dropout: bool,
     pub framework: Framework,
+    /// Whose modules DeepSpeed runs; other frameworks have one kind.
+    pub modules: Option<Modules>,
     /// Kernels fused by a compiler.
     pub compile: bool,
 
@@ -74,6 +76,7 @@ impl Default for WorkloadChoice {
             cross_entropy: CrossEntropy::Default,
             dropout: false,
             framework: Framework::DeepSpeed,
+            modules: None,
             compile: false,
             input_tokens: 1024,
             output_tokens: 128,
@@ -108,6 +111,14 @@ impl WorkloadChoice {
                 self.precision.compute()
             }
             _ => self.model_recipe().weights,
+        }
+    }
+
+    /// The framework whose kernels run: Megatron's under DeepSpeed where `modules` says so.
+    pub fn kernels(&self) -> Framework {
+        match (self.framework, self.modules) {
+            (Framework::DeepSpeed, Some(Modules::Megatron)) => Framework::Megatron,
+            (framework, _) => framework,
         }
     }
 

@@ -89,6 +89,9 @@ pub fn prepare(row: Fields<'_>) -> Result<Setup, Reason> {
         "optimizer_in_backward": workload::steps_in_backward(words.optimizer),
         "finetune": finetune, "compile": workload::compiles(words, source),
     });
+    if let Some(modules) = source.modules.filter(|_| framework == "deepspeed") {
+        workload["modules"] = json!(modules);
+    }
     if formats.fp32_gradients {
         workload["gradient_dtype"] = json!("fp32");
     }

@@ -68,6 +68,8 @@ pub struct Source {
     /// Software where neither FSDP nor ZeRO 2 or 3 is in use; empty where it is none that is
     /// simulated.
     pub framework: &'static str,
+    /// Whose modules it runs, where not the framework's.
+    pub modules: Option<&'static str>,
     pub bare: Bare,
     /// Gradients are summed up in fp32.
     pub fp32_gradients: bool,
@@ -108,6 +110,7 @@ const DRIVER_GIB: Option<Column> = Some(Column { counts: Counts::Driver, unit: U
 const UNKNOWN: Source = Source {
     key: "",
     framework: "",
+    modules: None,
     bare: Bare::Mixed,
     fp32_gradients: false,
     attention: None,
@@ -162,7 +165,14 @@ const SOURCES: &[Source] = &[
     Source { key: "nemo", dropout: false, fp32_gradients: true, ..MEGATRON },
     // Megatron-DeepSpeed: Megatron's layers, ZeRO-1. Memory is read off nvidia-smi: on a V100 of 16 GiB
     // "16GB" is borderline, which it is not in units of 10⁹.
-    Source { key: "bigscience", zero: Some(1), peak: DRIVER_GIB, ..MEGATRON },
+    Source {
+        key: "bigscience",
+        framework: "deepspeed",
+        modules: Some("megatron"),
+        zero: Some(1),
+        peak: DRIVER_GIB,
+        ..MEGATRON
+    },
     // Composer over FSDP. Decoupled AdamW is a Python loop over parameters. Micro-batches are the
     // largest that fit.
     Source {
