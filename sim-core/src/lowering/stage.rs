@@ -198,7 +198,7 @@ impl<'a> StageEmitter<'a> {
         hold(Category::Optimizer, "master-weights", master);
         hold(Category::Optimizer, "moments", states.optimizer - master);
         hold(Category::Transient, "gradient-buckets", self.policy.permanent_buffers);
-        hold(Category::Gradients, "micro-batch-gradients", self.policy.own_gradients);
+        hold(Category::Transient, "micro-batch-gradients", self.policy.own_gradients);
         hold(Category::Transient, "placeholder-gradients", placeholders);
         if self.keeps_gradients() {
             hold(Category::Gradients, "gradients", states.gradients);
