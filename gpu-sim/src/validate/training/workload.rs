@@ -217,6 +217,8 @@ const LADDER: [&str; 10] = [
 pub fn cross_entropy(words: Words<'_>, source: &Source) -> Option<&'static str> {
     match source.key {
         "simumax" => Some("fused"),
+        // MPT's `loss_fn` is flash-attn's kernel unless a configuration says otherwise.
+        "llmfoundry" => Some("fused"),
         // Liger multiplies by the head and takes the loss in chunks; foak's kernel has the logits.
         "fmsacc" if words.kernels.contains("liger") => Some("chunked"),
         "fmsacc" if words.kernels.contains("foak") => Some("fused"),
