@@ -42,9 +42,7 @@ fn the_trace_holds_the_model_states_at_the_optimizer_step() {
         for zero in stages(preset) {
             for dtype in ["bf16", "fp32"] {
                 let mut scenario = with(&preset.scenario(), "strategy.zero", zero);
-                // Autocast over fp32 weights has fp32 gradients only, and so do adapters.
-                let full = scenario.workload.finetune == sim_core::scenario::Finetune::Full;
-                if full && preset.id != "bert-large" {
+                if dtype == "fp32" || scenario.recipe().weights.name() == dtype {
                     scenario = with(&scenario, "workload.gradient_dtype", dtype);
                 }
                 let simulation = simulate(&scenario).expect(preset.id);

@@ -185,6 +185,12 @@ fn a_fused_loss_has_its_logits_once() {
     assert_eq!((kept, peak), (stream + 3 * logits, stream + 7 * logits));
     let (kept, peak) = kept_and_peak(&head(Framework::Megatron, CrossEntropy::Default));
     assert_eq!((kept, peak), (stream + 2 * logits, stream + 3 * logits));
+    // In the logits' own format: log-probabilities and two gradients beside them.
+    let (kept, peak) = kept_and_peak(&head(Framework::Pytorch, CrossEntropy::Native));
+    assert_eq!((kept, peak), (stream + 2 * logits, stream + 4 * logits));
+    // In place over the fp32 copy, which is cast back for the product's gradients.
+    let (kept, peak) = kept_and_peak(&head(Framework::Pytorch, CrossEntropy::FusedFp32));
+    assert_eq!((kept, peak), (stream + 3 * logits, stream + 4 * logits));
 }
 
 #[test]
@@ -236,6 +242,11 @@ fn a_frozen_head_in_chunks_keeps_no_gradient_of_its_matrix() {
     assert_eq!(kept_and_peak(&tape).0, 2 * 1024 * 512);
     assert_eq!(tape.forward_flops(), 2.0 * 2.0 * 1024.0 * 512.0 * 32_768.0);
     assert_eq!(tape.parameters().together().frozen, 512 * 32_768);
+    // A copy that trains has a gradient, made forward like the stream's.
+    let adapters = Some(Adapters { trains_tables: true, ..adapters });
+    let tape = head_tape(&shape, &Context { adapters, ..context }, Tied::No);
+    assert_eq!(kept_and_peak(&tape).0, 2 * 1024 * 512 + 2 * 512 * 32_768);
+    assert_eq!(tape.parameters().trained(), 512 * 32_768);
 }
 
 /// Every parameter of a layer belongs to an operator, on every rank of any split.

@@ -235,6 +235,8 @@ pub const CONTROLS: &[Control] = &[
         Kind::Choice(&[
             Some(CrossEntropy::Default.name()),
             Some(CrossEntropy::Fused.name()),
+            Some(CrossEntropy::FusedFp32.name()),
+            Some(CrossEntropy::Native.name()),
             Some(CrossEntropy::Chunked.name()),
         ]),
     )),

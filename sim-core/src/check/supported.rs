@@ -37,7 +37,12 @@ pub fn loss_not_supported(scenario: &Scenario, shape: &ModelShape) -> Option<Iss
         // Nothing is trained.
         _ if scenario.workload.kind == WorkloadKind::Infer => false,
         CrossEntropy::Default => false,
-        CrossEntropy::Fused => !shape.lm_head,
+        CrossEntropy::Fused | CrossEntropy::FusedFp32 => !shape.lm_head,
+        CrossEntropy::Native => {
+            let framework = scenario.workload.framework;
+            // Their kernels write over an fp32 copy.
+            !shape.lm_head || matches!(framework, Framework::Megatron | Framework::Nanotron)
+        }
         CrossEntropy::Chunked => !shape.lm_head || scenario.strategy.tp > 1,
     };
     let field = "workload.cross_entropy";

@@ -197,6 +197,12 @@ impl Context {
         self.recipe.casts() && self.kernels.backend == Backend::Gpu
     }
 
+    /// True under PyTorch's autocast: over fp32 weights, or beside fp32 adapters.
+    pub fn runs_autocast(&self) -> bool {
+        let compute = self.recipe.compute;
+        self.recipe.casts() || self.adapters.is_some_and(|adapters| adapters.weights != compute)
+    }
+
     /// Bytes of a number inside the MLP: bitsandbytes' layers give back the format of their input,
     /// which an fp32 norm has made fp32.
     pub fn inner_size(&self) -> u64 {

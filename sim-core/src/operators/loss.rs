@@ -14,11 +14,28 @@ pub(super) fn cross_entropy(
     context: &Context,
     logits: TensorId,
 ) {
-    if context.kernels.cross_entropy == CrossEntropy::Fused {
-        fused(tape, shape, context, logits);
-    } else {
-        usual(tape, shape, context, logits);
+    match context.kernels.cross_entropy {
+        CrossEntropy::Fused => fused(tape, context, logits),
+        CrossEntropy::FusedFp32 => {
+            let wide = widened(tape, shape, context, logits);
+            fused(tape, context, wide);
+        }
+        CrossEntropy::Default | CrossEntropy::Native | CrossEntropy::Chunked => {
+            usual(tape, shape, context, logits);
+        }
     }
+}
+
+/// The logits in fp32: a copy where they have another format.
+fn widened(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorId) -> TensorId {
+    if context.recipe.compute == DType::Fp32 {
+        return logits;
+    }
+    let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
+    let wide = tape.logits("logits-fp32", 4 * elements);
+    let work = Work::stream(elements * (context.size() + 4), 1);
+    tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
+    wide
 }
 
 /// In fp32 unless the module leaves the logits as they are.
@@ -28,16 +45,12 @@ pub(super) fn cross_entropy(
 fn usual(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorId) {
     let elements = context.tokens() * shape.vocab.div_ceil(context.tp);
     let size = context.size();
-    let mut wide = logits;
-    let fp32 = shape.module.fp32_loss
-        || context.recipe.casts()
+    let is_native = context.kernels.cross_entropy == CrossEntropy::Native;
+    let fp32 = shape.module.fp32_loss && !is_native
+        || context.runs_autocast()
         || context.kernels.in_place_cross_entropy
         || context.recipe.compute == DType::Fp32;
-    if fp32 && context.recipe.compute != DType::Fp32 {
-        wide = tape.logits("logits-fp32", 4 * elements);
-        let work = Work::stream(elements * (size + 4), 1);
-        tape.operator("logits-to-fp32", &[logits], &[wide]).streams(work, work);
-    }
+    let mut wide = if fp32 { widened(tape, shape, context, logits) } else { logits };
     let loss = tape.constant("loss", 4);
     if context.kernels.shifts_logits_out_of_place {
         let shifted = tape.logits("shifted-logits", 4 * elements);
@@ -64,8 +77,8 @@ fn usual(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorI
 
 /// One pass for the statistics of the rows, one that writes the gradient over the logits; backward
 /// scales it (Liger Kernel's `cross_entropy`, Transformer Engine's `parallel_cross_entropy`).
-fn fused(tape: &mut Tape, shape: &ModelShape, context: &Context, logits: TensorId) {
-    let bytes = context.tokens() * shape.vocab.div_ceil(context.tp) * context.size();
+fn fused(tape: &mut Tape, context: &Context, logits: TensorId) {
+    let bytes = tape.tensors[logits.0].bytes;
     let loss = tape.constant("loss", 4);
     let operator = tape.operator("cross-entropy", &[logits], &[loss]);
     operator.saves(&[logits]);
@@ -96,7 +109,7 @@ pub(super) fn chunked(
     let chunk = tokens.div_ceil(rows.div_ceil(hidden)).next_power_of_two();
     let chunks = tokens.div_ceil(chunk);
     let chunk = chunk.min(tokens);
-    let trains = context.adapters.is_none();
+    let trains = context.adapters.is_none_or(|adapters| adapters.trains_tables);
     let stream_bytes = tape.tensors[stream.0].bytes;
 
     let logits = tape.add("logits", chunk * rows * size, Category::Logits, false);

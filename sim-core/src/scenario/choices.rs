@@ -117,6 +117,11 @@ choice!(
         /// In place over the logits in their own format, statistics of rows in fp32 (Liger Kernel,
         /// Transformer Engine).
         Fused = "fused",
+        /// In place over an fp32 copy of the logits (the same kernels behind a model's own cast).
+        FusedFp32 = "fused-fp32",
+        /// Written out in the logits' own format: models whose code made no fp32 copy before
+        /// transformers 4.46 (Qwen 1, GPTBigCode).
+        Native = "native",
         /// Together with the projection to the vocabulary, some tokens at a time (Liger Kernel's
         /// fused linear cross-entropy, Hsu et al. 2024, §3.2).
         Chunked = "chunked",

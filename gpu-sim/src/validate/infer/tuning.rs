@@ -133,11 +133,13 @@ impl<'a> Tuning<'a> {
         }
     }
 
+    /// Qwen's table does not say what it counts; it is read as in `train.jsonl`.
     fn gauge(&self, value: &Measured<'_>) -> Gauge {
         let notes = format!("{} {}", value.note, self.row.own_text("note")).to_lowercase();
         if notes.contains("nvidia-smi") {
             Gauge::Driver
-        } else if notes.contains("reserved") {
+        } else if notes.contains("reserved") || self.row.own_text("source_group") == "qwen1-readme"
+        {
             Gauge::Reserved
         } else {
             Gauge::Allocated
@@ -179,6 +181,7 @@ fn job(row: Row<'_>, fill: Fill) -> Result<Job, String> {
     let program = Program::named(engine, zero, fsdp)?;
     let finetune = finetune(row, format, name, fill)?;
     let adapted = finetune != json!("full");
+    let framework = program.framework;
     Ok(Job {
         model: models::model(name, &row.shape()?)?,
         device,
@@ -204,6 +207,15 @@ fn job(row: Row<'_>, fill: Fill) -> Result<Job, String> {
         zero,
         offload: row.text("config", "offload").map_or(Ok(Offload::NONE), Offload::from_words)?,
         compile: lower.contains("compile"),
+        // Neither Qwen 1's modeling_qwen.py nor litgpt casts its logits; the Trainer's autocast does
+        // where DeepSpeed does not take its place.
+        cross_entropy: if row.own_text("source_group") == "litgpt"
+            || row.own_text("source_group") == "qwen1-readme" && framework == "deepspeed"
+        {
+            "native"
+        } else {
+            "default"
+        },
     })
 }
 

@@ -30,6 +30,8 @@ pub struct Job {
     pub zero: u64,
     pub offload: Offload,
     pub compile: bool,
+    /// A `cross_entropy` of the scenario format.
+    pub cross_entropy: &'static str,
 }
 
 /// Ranks of adapters between which published ones lie.
@@ -273,6 +275,7 @@ impl Job {
                 "global_batch": self.global_batch,
                 "gradient_accumulation": self.accumulation,
                 "precision": self.precision,
+                "cross_entropy": self.cross_entropy,
                 "optimizer": self.optimizer,
                 "finetune": self.finetune,
                 "framework": self.program.framework,

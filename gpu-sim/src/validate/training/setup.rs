@@ -95,7 +95,7 @@ pub fn prepare(row: Fields<'_>) -> Result<Setup, Reason> {
     if formats.fp32_gradients {
         workload["gradient_dtype"] = json!("fp32");
     }
-    if let Some(kind) = workload::cross_entropy(words, source)
+    if let Some(kind) = workload::cross_entropy(words, source, name, framework == "deepspeed")
         && scenarios_have("cross_entropy", kind)
     {
         workload["cross_entropy"] = json!(kind);

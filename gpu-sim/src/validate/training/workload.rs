@@ -214,14 +214,28 @@ const LADDER: [&str; 10] = [
 
 /// How the loss is computed, where it is not the framework's usual way: a `cross_entropy` of the
 /// scenario format.
-pub fn cross_entropy(words: Words<'_>, source: &Source) -> Option<&'static str> {
+pub fn cross_entropy(
+    words: Words<'_>,
+    source: &Source,
+    model: &str,
+    deepspeed: bool,
+) -> Option<&'static str> {
+    // No fp32 copy in GPTBigCode, as in most families but Llama's, before transformers 4.46.
+    let casts = !model.starts_with("SantaCoder");
     match source.key {
         "simumax" => Some("fused"),
         // MPT's `loss_fn` is flash-attn's kernel unless a configuration says otherwise.
         "llmfoundry" => Some("fused"),
-        // Liger multiplies by the head and takes the loss in chunks; foak's kernel has the logits.
+        // Liger multiplies by the head and takes the loss in chunks; foak's kernel has the logits as
+        // the model's code gives them.
         "fmsacc" if words.kernels.contains("liger") => Some("chunked"),
+        "fmsacc" if words.kernels.contains("foak") && casts => Some("fused-fp32"),
         "fmsacc" if words.kernels.contains("foak") => Some("fused"),
+        "fmsacc" if !casts => Some("native"),
+        // modeling_qwen.py of Qwen 1 and litgpt's chunked_cross_entropy cast nothing; the Trainer runs
+        // autocast, which does, where DeepSpeed does not take its place.
+        "qwen" if deepspeed => Some("native"),
+        "litgpt" => Some("native"),
         // Its chunked loss keeps all 16-bit logits and casts an eighth of them at a time.
         "torchtune" => {
             let step = LADDER.iter().position(|step| words.place.ends_with(step));
@@ -349,11 +363,30 @@ mod tests {
     }
 
     #[test]
+    fn losses_follow_the_models_code() {
+        let of = |kernels, model| {
+            cross_entropy(Words { kernels, ..Words::default() }, source("fmsacc"), model, false)
+        };
+        assert_eq!(of("none", "Mistral-7B"), None);
+        assert_eq!(of("none", "SantaCoder-1.1B"), Some("native"));
+        assert_eq!(of("accelerated-peft-bnb-foak", "Mistral-7B"), Some("fused-fp32"));
+        assert_eq!(of("foak-fast-kernels", "SantaCoder-1.1B"), Some("fused"));
+        assert_eq!(of("foak-fast-kernels-liger", "Llama3-8B"), Some("chunked"));
+        let qwen =
+            |deepspeed| cross_entropy(Words::default(), source("qwen"), "Qwen-7B", deepspeed);
+        assert_eq!((qwen(true), qwen(false)), (Some("native"), None));
+    }
+
+    #[test]
     fn each_rung_of_the_ladder_has_those_below() {
         let torchtune = source("torchtune");
         let words = |place| Words { place, ..Words::default() };
-        let rung =
-            |place| (compiles(words(place), torchtune), cross_entropy(words(place), torchtune));
+        let rung = |place| {
+            (
+                compiles(words(place), torchtune),
+                cross_entropy(words(place), torchtune, "Llama3.2-3B", false),
+            )
+        };
         assert_eq!(rung("README ladder Llama3.2-3B: + packed"), (false, None));
         assert_eq!(rung("README ladder Llama3.2-3B: + compile"), (true, None));
         let fused = Some("fused");

@@ -157,6 +157,7 @@ fn job(report: Report<'_>, engine: &str, fill: Fill) -> Result<Job, String> {
         zero,
         offload: fsdp_offload.map_or_else(|| offload(report), Ok)?,
         compile: engine.contains("compile") && !engine.contains("no compile"),
+        cross_entropy: "default",
     })
 }
 
