@@ -40,7 +40,7 @@ pub fn gemm(fit: &FamilyFit, index: usize, error: f64) -> String {
     text.push_str("    },\n");
     field(&mut text, 1, "left_out_error", (error * 1e4).round() / 1e4);
     let points = fit.weights[index].iter().map(|(shape, weight)| {
-        format!("({}, {}, {}, {})", shape.m, shape.n, shape.k, rounded(*weight))
+        format!("({}, {}, {}, {:?})", shape.m, shape.n, shape.k, rounded(*weight))
     });
     points_into(&mut text, points);
     text
@@ -64,7 +64,7 @@ pub fn nccl(gpu: &Gpu, operation: NcclOperation, fit: &NcclFit, error: f64) -> S
     field(&mut text, 1, "left_out_error", (error * 1e4).round() / 1e4);
     let points = fit.weights.iter().map(|(shape, weight)| {
         let log = shape.bytes.log2().round();
-        format!("({log}, {}, {}, {})", shape.ranks, shape.number_bytes, rounded(*weight))
+        format!("({log}, {}, {}, {:?})", shape.ranks, shape.number_bytes, rounded(*weight))
     });
     points_into(&mut text, points);
     text

@@ -237,6 +237,12 @@ impl NcclSurface {
         Some(Estimate { seconds: low.seconds * ratio, coverage: Coverage::Beyond })
     }
 
+    /// True for numbers of ranks between those that were timed.
+    pub fn covers(&self, ranks: u32) -> bool {
+        let timed = |form: Option<&NcclForm>| form.map_or(0, |form| form.ranks);
+        (timed(self.forms.first())..=timed(self.forms.last())).contains(&ranks)
+    }
+
     /// Time of the smallest message, seconds.
     pub fn latency(&self, ranks: u32) -> f64 {
         let form = self.forms.iter().find(|form| form.ranks >= ranks).or(self.forms.last());
