@@ -5,6 +5,7 @@ mod answer;
 mod fields;
 mod infer;
 mod job;
+mod operators;
 mod playbook;
 mod pytorch_fsdp_trace;
 mod pytorch_trace;
@@ -110,6 +111,8 @@ const READERS: [Reader; 8] = [
     ("playbook_sweep.jsonl", playbook::read),
     ("infer.jsonl", infer::read),
     ("user_reports.jsonl", user_reports::read),
+    ("ops/gemm.jsonl", operators::gemm),
+    ("ops/nccl.jsonl", operators::nccl),
 ];
 
 /// Compares all files of a folder.

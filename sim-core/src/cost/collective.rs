@@ -1,8 +1,8 @@
 //! Collectives and messages of a group of ranks.
 
 use super::{Cost, timed};
-use crate::hardware::measured::gpu::Gpu;
 use crate::hardware::Basis;
+use crate::hardware::measured::gpu::Gpu;
 use crate::operators::{Collective, CollectiveKind};
 use crate::quantity::Secs;
 use crate::report::Assumption;

@@ -5,8 +5,8 @@
 
 mod collective;
 mod compute;
-mod timed;
 mod optimizer;
+mod timed;
 mod topology;
 
 pub use collective::{Exchange, Group};

@@ -46,7 +46,9 @@ impl ClusterLink {
 /// Groups that send at the same time don't disturb each other there.
 pub fn timed_on(device: &Device, intra: ClusterLink) -> Option<&'static Gpu> {
     match intra {
-        ClusterLink::Catalogue(link) if device.intra_link == Some(link.id) => gpu::of_device(device),
+        ClusterLink::Catalogue(link) if device.intra_link == Some(link.id) => {
+            gpu::of_device(device)
+        }
         _ => None,
     }
 }

@@ -77,8 +77,10 @@ pub fn roofline(gpu: &Gpu, format: GemmFormat, timings: &[(GemmShape, f64)]) -> 
 pub fn largest_bandwidth(operation: NcclOperation, timings: &[(NcclShape, f64)]) -> f64 {
     let moved = |shape: &NcclShape| operation.moved(shape);
     let best = timings.iter().map(|(shape, seconds)| moved(shape) / seconds).fold(0.0, f64::max);
-    let errors: Vec<f64> =
-        timings.iter().map(|(shape, seconds)| (moved(shape) / best / seconds - 1.0).abs()).collect();
+    let errors: Vec<f64> = timings
+        .iter()
+        .map(|(shape, seconds)| (moved(shape) / best / seconds - 1.0).abs())
+        .collect();
     mean(&errors)
 }
 

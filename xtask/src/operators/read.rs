@@ -16,7 +16,10 @@ pub struct Timings {
 
 impl Timings {
     pub fn read(folder: &Path) -> Result<Self> {
-        Ok(Self { gemm: lines(&folder.join("gemm.jsonl"))?, nccl: lines(&folder.join("nccl.jsonl"))? })
+        Ok(Self {
+            gemm: lines(&folder.join("gemm.jsonl"))?,
+            nccl: lines(&folder.join("nccl.jsonl"))?,
+        })
     }
 
     /// Products in a format with their seconds, by GPU of a family.
@@ -25,7 +28,8 @@ impl Timings {
             let rows = self.gemm.iter().filter(|row| row["gpu"] == gpu.name);
             rows.filter(|row| row["gemm_dtype"] == format.name())
                 .map(|row| {
-                    let shape = GemmShape { m: size(row, "m"), n: size(row, "n"), k: size(row, "k") };
+                    let shape =
+                        GemmShape { m: size(row, "m"), n: size(row, "n"), k: size(row, "k") };
                     (shape, seconds(row))
                 })
                 .collect()
@@ -59,11 +63,13 @@ fn seconds(row: &Value) -> f64 {
 }
 
 fn lines(path: &Path) -> Result<Vec<Value>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     text.lines()
         .enumerate()
         .map(|(number, line)| {
-            serde_json::from_str(line).with_context(|| format!("{}, line {}", path.display(), number + 1))
+            serde_json::from_str(line)
+                .with_context(|| format!("{}, line {}", path.display(), number + 1))
         })
         .collect()
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use sim_core::hardware::measured::NcclOperation;
 use sim_core::hardware::measured::gemm::FamilyFit;
 use sim_core::hardware::measured::gpu::Gpu;
 use sim_core::hardware::measured::nccl::NcclFit;
-use sim_core::hardware::measured::NcclOperation;
 
 /// Width of a line.
 const WIDTH: usize = 100;
@@ -85,8 +85,9 @@ pub fn list(name: &str, kind: &str, tables: &[String]) -> String {
 
 /// The module of all files.
 pub fn index(gpus: &[&Gpu]) -> String {
-    let mut text = "//! The tables, one file a GPU; made by `cargo xtask operators`, not by hand.\n\n"
-        .to_owned();
+    let mut text =
+        "//! The tables, one file a GPU; made by `cargo xtask operators`, not by hand.\n\n"
+            .to_owned();
     let mut names: Vec<&str> = gpus.iter().map(|gpu| gpu.name).collect();
     names.sort_unstable();
     for name in &names {
@@ -106,7 +107,8 @@ pub fn index(gpus: &[&Gpu]) -> String {
 }
 
 fn field(text: &mut String, indent: usize, name: &str, value: f64) {
-    writeln!(text, "{}{name}: {value:?},", "    ".repeat(indent)).expect("a string takes every line");
+    writeln!(text, "{}{name}: {value:?},", "    ".repeat(indent))
+        .expect("a string takes every line");
 }
 
 /// A weight to four places: what the residual of a prediction then loses is far below the noise.

@@ -21,7 +21,8 @@ pub fn least_squares<const P: usize>(
         let robust = |r: &f64| {
             2.0 * OUTLIER * OUTLIER * (libm::sqrt(1.0 + (r / OUTLIER) * (r / OUTLIER)) - 1.0)
         };
-        let pull: f64 = (0..P).map(|i| (PRIOR * (at[i] - start[i])) * (PRIOR * (at[i] - start[i]))).sum();
+        let pull: f64 =
+            (0..P).map(|i| (PRIOR * (at[i] - start[i])) * (PRIOR * (at[i] - start[i]))).sum();
         residuals.iter().map(robust).sum::<f64>() + pull
     };
     let mut at = start;
@@ -76,10 +77,8 @@ fn normal_equations<const P: usize>(
             residuals(&moved).iter().zip(here).map(|(there, here)| (there - here) / STEP).collect()
         })
         .collect();
-    let weights: Vec<f64> = here
-        .iter()
-        .map(|r| 1.0 / libm::sqrt(1.0 + (r / OUTLIER) * (r / OUTLIER)))
-        .collect();
+    let weights: Vec<f64> =
+        here.iter().map(|r| 1.0 / libm::sqrt(1.0 + (r / OUTLIER) * (r / OUTLIER))).collect();
     let mut normal = vec![0.0; P * P];
     let mut gradient = vec![0.0; P];
     for i in 0..P {
@@ -125,7 +124,8 @@ pub fn krige(kernel: &impl Fn(usize, usize) -> f64, residuals: &[f64], nugget: f
             }
             matrix[i * count + i] += noise[i];
         }
-        let factor = Cholesky::of(matrix, count).expect("a kernel matrix with a nugget is positive definite");
+        let factor = Cholesky::of(matrix, count)
+            .expect("a kernel matrix with a nugget is positive definite");
         let weights = factor.solve(residuals);
         let diagonal = factor.inverse_diagonal();
         let leave_one_out: Vec<f64> =
@@ -234,8 +234,9 @@ mod tests {
 
     #[test]
     fn a_line_with_an_outlier_is_found() {
-        let points: Vec<(f64, f64)> =
-            (0..20).map(|i| (f64::from(i), if i == 7 { 90.0 } else { 2.0 + 3.0 * f64::from(i) })).collect();
+        let points: Vec<(f64, f64)> = (0..20)
+            .map(|i| (f64::from(i), if i == 7 { 90.0 } else { 2.0 + 3.0 * f64::from(i) }))
+            .collect();
         let [a, b] = least_squares([0.0, 0.0], |p: &[f64; 2]| {
             points.iter().map(|(x, y)| p[0] + p[1] * x - y).collect()
         });
@@ -244,7 +245,9 @@ mod tests {
 
     #[test]
     fn leaving_a_measurement_out_is_predicting_it_from_the_others() {
-        let kernel = |i: usize, j: usize| super::super::kriging::matern(((i as f64 - j as f64) / 3.0).powi(2));
+        let kernel = |i: usize, j: usize| {
+            super::super::kriging::matern(((i as f64 - j as f64) / 3.0).powi(2))
+        };
         let residuals = [0.02, 0.05, 0.03, -0.02];
         let all = krige(&kernel, &residuals, 0.1);
         let others = krige(&kernel, &residuals[..3], 0.1);

@@ -322,7 +322,9 @@ impl GemmSurface {
 
     /// True where the shape itself was timed on this GPU.
     pub fn has(&self, shape: GemmShape) -> bool {
-        let same = |p: &GemmPoint| (u64::from(p.0), u64::from(p.1), u64::from(p.2)) == (shape.m, shape.n, shape.k);
+        let same = |p: &GemmPoint| {
+            (u64::from(p.0), u64::from(p.1), u64::from(p.2)) == (shape.m, shape.n, shape.k)
+        };
         tables::GEMM
             .into_iter()
             .flatten()
@@ -363,7 +365,12 @@ impl FamilyFit {
         let mut next = kriged.weights.into_iter();
         let weights = timings
             .iter()
-            .map(|timings| timings.iter().map(|(shape, _)| (*shape, next.next().expect("one a timing"))).collect())
+            .map(|timings| {
+                timings
+                    .iter()
+                    .map(|(shape, _)| (*shape, next.next().expect("one a timing")))
+                    .collect()
+            })
             .collect();
         Self { family, format, forms, weights }
     }

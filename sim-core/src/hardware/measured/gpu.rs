@@ -16,6 +16,8 @@ pub struct Gpu {
     /// Rates that the fitted shares are shares of: dense bf16 FLOP/s, bytes/s.
     pub bf16_flops: f64,
     pub bandwidth: f64,
+    /// What one GPU sends to its node's other GPUs at most, bytes/s, one way.
+    pub link_bytes_per_s: f64,
 }
 
 /// Sizes of the caches and numbers of processors: NVIDIA's architecture white papers (A100, H100,
@@ -27,6 +29,7 @@ const fn gpu(
     cache_mb: f64,
     tflops: f64,
     gb_per_s: f64,
+    link_gb_per_s: f64,
 ) -> Gpu {
     Gpu {
         name,
@@ -35,20 +38,20 @@ const fn gpu(
         cache_bytes: cache_mb * 1e6,
         bf16_flops: tflops * 1e12,
         bandwidth: gb_per_s * 1e9,
+        link_bytes_per_s: link_gb_per_s * 1e9,
     }
 }
 
-pub const A100: Gpu = gpu("a100_sxm", &["a100-sxm4-80"], 108.0, 40.0, 312.0, 2039.0);
-pub const H100: Gpu = gpu("h100_sxm", &["h100-sxm5-80"], 132.0, 50.0, 989.5, 3350.0);
-pub const H200: Gpu = gpu("h200_sxm", &["h200-sxm-141"], 132.0, 50.0, 989.5, 4800.0);
-pub const B200: Gpu = gpu("b200_sxm", &["b200-180"], 148.0, 126.0, 2250.0, 8000.0);
-pub const B300: Gpu = gpu("b300_sxm", &["b300-288"], 148.0, 126.0, 2250.0, 8000.0);
-pub const GB200: Gpu = gpu("gb200", &["gb200-186"], 152.0, 126.0, 2500.0, 8000.0);
-pub const GB300: Gpu = gpu("gb300", &["gb300-288"], 152.0, 126.0, 2500.0, 8000.0);
-pub const L40S: Gpu = gpu("l40s", &["l40s-48"], 142.0, 96.0, 362.0, 864.0);
+pub const A100: Gpu = gpu("a100_sxm", &["a100-sxm4-80"], 108.0, 40.0, 312.0, 2039.0, 300.0);
+pub const H100: Gpu = gpu("h100_sxm", &["h100-sxm5-80"], 132.0, 50.0, 989.5, 3350.0, 450.0);
+pub const H200: Gpu = gpu("h200_sxm", &["h200-sxm-141"], 132.0, 50.0, 989.5, 4800.0, 450.0);
+pub const B200: Gpu = gpu("b200_sxm", &["b200-180"], 148.0, 126.0, 2250.0, 8000.0, 900.0);
+pub const B300: Gpu = gpu("b300_sxm", &["b300-288"], 148.0, 126.0, 2250.0, 8000.0, 900.0);
+pub const GB200: Gpu = gpu("gb200", &["gb200-186"], 152.0, 126.0, 2500.0, 8000.0, 900.0);
+pub const GB300: Gpu = gpu("gb300", &["gb300-288"], 152.0, 126.0, 2500.0, 8000.0, 900.0);
+pub const L40S: Gpu = gpu("l40s", &["l40s-48"], 142.0, 96.0, 362.0, 864.0, 31.5);
 /// The Server Edition, which has slower memory than the workstation card of the catalogue.
-pub const RTX_PRO_6000: Gpu =
-    gpu("rtx_pro_6000_server", &[], 188.0, 128.0, 503.8, 1597.0);
+pub const RTX_PRO_6000: Gpu = gpu("rtx_pro_6000_server", &[], 188.0, 128.0, 503.8, 1597.0, 63.0);
 
 /// Families of GPUs that run the same kernels: what one's table says helps the others.
 pub const FAMILIES: [&[Gpu]; 5] =

@@ -15,7 +15,8 @@ pub use gemm::{GemmFormat, GemmShape, GemmSurface, Weights};
 pub use nccl::{NcclOperation, NcclShape, NcclSurface};
 
 /// Where the timings are from.
-pub const SOURCE: &str = "timings published by ai-dynamo/aiconfigurator";
+pub const SOURCE: &str =
+    "timings published by ai-dynamo/aiconfigurator; error of shapes left out of the fit";
 
 /// Whether an estimate lies among the timings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

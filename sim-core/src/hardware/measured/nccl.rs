@@ -167,8 +167,11 @@ impl NcclFit {
             })
             .collect();
         let kriged = krige(&places, &residuals, 1.0, NUGGET);
-        let weights =
-            timings.iter().zip(kriged.weights).map(|((shape, _), weight)| (*shape, weight)).collect();
+        let weights = timings
+            .iter()
+            .zip(kriged.weights)
+            .map(|((shape, _), weight)| (*shape, weight))
+            .collect();
         Self { forms, weights }
     }
 }
