@@ -1,5 +1,5 @@
 //! Single operators that were timed on one GPU or inside one node: `ops/gemm.jsonl`,
-//! `ops/nccl.jsonl`.
+//! `ops/attention_prefill.jsonl`, `ops/attention_decode.jsonl`, `ops/nccl.jsonl`.
 //!
 //! Rows whose shape is in the core's own tables are compared apart from the others: only the others
 //! say how good a prediction is.
@@ -9,7 +9,8 @@ use serde_json::Value;
 use sim_core::hardware::measured::gpu::{self, Gpu};
 use sim_core::hardware::measured::nccl::has;
 use sim_core::hardware::measured::{
-    GemmFormat, GemmShape, GemmSurface, NcclOperation, NcclShape, NcclSurface, Weights,
+    AttentionPhase, AttentionShape, AttentionSurface, GemmFormat, GemmShape, GemmSurface,
+    NcclOperation, NcclShape, NcclSurface, Weights,
 };
 
 /// A matrix product.
@@ -26,6 +27,55 @@ pub fn gemm(number: usize, row: &Value) -> Compared {
         let seconds = surface.estimate(shape, Weights::TakeTurns).seconds;
         let trivial = format.roofline(gpu, shape);
         prediction(row, "ops/gemm.jsonl", number, seconds, trivial)
+            .map(|row| (row, surface.has(shape)))
+    })
+}
+
+/// Attention over prompts.
+pub fn prefill(number: usize, row: &Value) -> Compared {
+    attention(AttentionPhase::Prefill, "ops/attention_prefill.jsonl", number, row)
+}
+
+/// Attention of one new token.
+pub fn decode(number: usize, row: &Value) -> Compared {
+    attention(AttentionPhase::Decode, "ops/attention_decode.jsonl", number, row)
+}
+
+/// The shortest window that the tables were collected with.
+const SHORTEST_WINDOW: u64 = 128;
+
+/// Attention, full where a row has no `window_size`: rows whose context could hide behind a window
+/// that is not recorded are compared apart.
+fn attention(phase: AttentionPhase, file: &str, number: usize, row: &Value) -> Compared {
+    let window = row["window_size"].as_u64();
+    let context =
+        row["isl"].as_u64().unwrap_or(0).saturating_add(row["step"].as_u64().unwrap_or(0));
+    let unsure = window.is_none() && context > SHORTEST_WINDOW;
+    let note = if unsure { ", window not recorded" } else { "" };
+    compared(row, &format!("attention {}{note}", phase.name()), |gpu| {
+        let heads = size(row, "num_heads")?;
+        let cache_bytes = match row["kv_cache_dtype"].as_str() {
+            Some("fp8") => 1,
+            Some("bfloat16" | "float16") => 2,
+            _ => return Err("unknown format of the cache"),
+        };
+        let shape = AttentionShape {
+            batch: size(row, "batch_size")?,
+            context: if (1..1 << 48).contains(&context) {
+                context
+            } else {
+                return Err("a size is missing");
+            },
+            heads,
+            // 0 is as many as query heads.
+            kv_heads: size(row, "num_key_value_heads").unwrap_or(heads),
+            head_dim: size(row, "head_dim")?,
+            cache_bytes,
+            window: window.filter(|window| *window > 0),
+        };
+        let surface = AttentionSurface::of_gpu(gpu, phase).ok_or("a GPU without timings")?;
+        let seconds = surface.estimate(shape).seconds;
+        prediction(row, file, number, seconds, phase.roofline(gpu, shape))
             .map(|row| (row, surface.has(shape)))
     })
 }
@@ -117,6 +167,21 @@ mod tests {
         for row in [&seen.rows[0], &unseen.rows[0]] {
             assert!((row.predicted / row.measured - 1.0).abs() < 0.15, "{row:?}");
         }
+    }
+
+    #[test]
+    fn a_row_that_may_be_of_a_window_is_told_apart() {
+        let row = |step: u64, window: Option<u64>| {
+            json!({"gpu": "h100_sxm", "batch_size": 3, "isl": 1, "num_heads": 32,
+                   "num_key_value_heads": 8, "head_dim": 128, "kv_cache_dtype": "bfloat16",
+                   "step": step, "window_size": window, "latency": 0.0125})
+        };
+        let source = |step, window| decode(0, &row(step, window)).source;
+        assert_eq!(source(99, None), "h100_sxm attention decode");
+        assert_eq!(source(9999, None), "h100_sxm attention decode, window not recorded");
+        assert_eq!(source(9999, Some(0)), "h100_sxm attention decode");
+        let time = |window| decode(0, &row(1 << 20, window)).rows[0].predicted;
+        assert!(time(Some(128)) < 0.1 * time(Some(0)));
     }
 
     #[test]

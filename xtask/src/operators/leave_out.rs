@@ -1,10 +1,12 @@
 //! How far shapes are predicted that a fit has not seen: ten parts, each predicted from the others.
 
+use sim_core::hardware::measured::attention::AttentionFit;
 use sim_core::hardware::measured::gemm::FamilyFit;
 use sim_core::hardware::measured::gpu::Gpu;
 use sim_core::hardware::measured::nccl::NcclFit;
 use sim_core::hardware::measured::{
-    GemmFormat, GemmShape, GemmSurface, NcclOperation, NcclShape, NcclSurface, Weights,
+    AttentionPhase, AttentionShape, AttentionSurface, GemmFormat, GemmShape, GemmSurface,
+    NcclOperation, NcclShape, NcclSurface, Weights,
 };
 
 const PARTS: usize = 10;
@@ -51,6 +53,30 @@ pub fn gemm(
     errors
 }
 
+/// Absolute relative errors of left-out attention, by GPU of the family, each with the window that
+/// the form finds in its own time.
+pub fn attention(
+    family: &'static [Gpu],
+    phase: AttentionPhase,
+    timings: &[Vec<(AttentionShape, f64)>],
+) -> Vec<Vec<f64>> {
+    let mut errors = vec![Vec::new(); family.len()];
+    for left_out in 0..PARTS {
+        let (kept, out): (Vec<_>, Vec<_>) =
+            timings.iter().map(|timings| split(timings, left_out)).unzip();
+        let fit = AttentionFit::of(family, phase, &kept);
+        for (index, out) in out.iter().enumerate() {
+            let surface = AttentionSurface::from_fit(&fit, index);
+            let error = |(shape, seconds): &(AttentionShape, f64)| {
+                let shape = surface.form.with_window(&family[index], phase, *shape, *seconds);
+                (surface.estimate(shape).seconds / seconds - 1.0).abs()
+            };
+            errors[index].extend(out.iter().map(error));
+        }
+    }
+    errors
+}
+
 /// Absolute relative errors of left-out messages.
 pub fn nccl(operation: NcclOperation, timings: &[(NcclShape, f64)]) -> Vec<f64> {
     let mut errors = Vec::new();
@@ -69,6 +95,19 @@ pub fn roofline(gpu: &Gpu, format: GemmFormat, timings: &[(GemmShape, f64)]) -> 
     let errors: Vec<f64> = timings
         .iter()
         .map(|(shape, seconds)| (format.roofline(gpu, *shape) / seconds - 1.0).abs())
+        .collect();
+    mean(&errors)
+}
+
+/// Mean error of the larger of FLOPs over the peak and bytes over the bandwidth, full attention.
+pub fn attention_roofline(
+    gpu: &Gpu,
+    phase: AttentionPhase,
+    timings: &[(AttentionShape, f64)],
+) -> f64 {
+    let errors: Vec<f64> = timings
+        .iter()
+        .map(|(shape, seconds)| (phase.roofline(gpu, *shape) / seconds - 1.0).abs())
         .collect();
     mean(&errors)
 }

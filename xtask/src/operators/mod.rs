@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use sim_core::hardware::measured::attention::AttentionFit;
 use sim_core::hardware::measured::gemm::FamilyFit;
 use sim_core::hardware::measured::gpu::{FAMILIES, Gpu};
 use sim_core::hardware::measured::nccl::NcclFit;
-use sim_core::hardware::measured::{GemmFormat, NcclOperation};
+use sim_core::hardware::measured::{AttentionPhase, GemmFormat, NcclOperation};
 
 use crate::workspace::Workspace;
 use read::Timings;
@@ -44,26 +45,37 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 fn files(timings: &Timings) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for family in FAMILIES {
-        for (index, gpu) in family.iter().enumerate() {
-            let mut text = render::header(gpu);
-            let mut gemm = Vec::new();
-            for format in GemmFormat::ALL {
-                let of_family = timings.gemm(family, format);
-                if of_family[index].is_empty() {
-                    continue;
+        // Fits are of families, files of GPUs.
+        let mut gemm = vec![Vec::new(); family.len()];
+        for format in GemmFormat::ALL {
+            let of_family = timings.gemm(family, format);
+            let errors = leave_out::gemm(family, format, &of_family);
+            let fit = FamilyFit::of(family, format, &of_family);
+            for (index, tables) in gemm.iter_mut().enumerate() {
+                if !of_family[index].is_empty() {
+                    tables.push(render::gemm(&fit, index, leave_out::mean(&errors[index])));
                 }
-                let error = leave_out::mean(&leave_out::gemm(family, format, &of_family)[index]);
-                let fit = FamilyFit::of(family, format, &of_family);
-                gemm.push(render::gemm(&fit, index, error));
             }
-            let mut nccl = Vec::new();
-            for operation in NcclOperation::ALL {
+        }
+        let mut attention = vec![Vec::new(); family.len()];
+        for phase in AttentionPhase::ALL {
+            let of_family = timings.attention(family, phase);
+            let errors = leave_out::attention(family, phase, &of_family);
+            let fit = AttentionFit::of(family, phase, &of_family);
+            for (index, tables) in attention.iter_mut().enumerate() {
+                tables.push(render::attention(&fit, index, leave_out::mean(&errors[index])));
+            }
+        }
+        for (index, gpu) in family.iter().enumerate() {
+            let collective = |operation| {
                 let of_gpu = timings.nccl(gpu, operation);
                 let error = leave_out::mean(&leave_out::nccl(operation, &of_gpu));
-                nccl.push(render::nccl(gpu, operation, &NcclFit::of(operation, &of_gpu), error));
-            }
-            text.push_str(&render::list("GEMM", "GemmTable", &gemm));
-            text.push_str(&render::list("NCCL", "NcclTable", &nccl));
+                render::nccl(gpu, operation, &NcclFit::of(operation, &of_gpu), error)
+            };
+            let mut text = render::header(gpu);
+            text.push_str(&render::list("GEMM", "GemmTable", &gemm[index]));
+            text.push_str(&render::list("ATTENTION", "AttentionTable", &attention[index]));
+            text.push_str(&render::list("NCCL", "NcclTable", &NcclOperation::ALL.map(collective)));
             files.push((format!("{}.rs", gpu.name), text));
         }
     }
@@ -101,6 +113,14 @@ fn report(timings: &Timings) -> String {
                     let trivial = leave_out::roofline(gpu, format, &of_family[index]);
                     line(gpu.name, &format!("GEMM {}", format.name()), &errors[index], trivial);
                 }
+            }
+        }
+        for phase in AttentionPhase::ALL {
+            let of_family = timings.attention(family, phase);
+            let errors = leave_out::attention(family, phase, &of_family);
+            for (index, gpu) in family.iter().enumerate() {
+                let trivial = leave_out::attention_roofline(gpu, phase, &of_family[index]);
+                line(gpu.name, phase.name(), &errors[index], trivial);
             }
         }
         for gpu in family {

@@ -5,21 +5,54 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use sim_core::hardware::measured::gpu::Gpu;
-use sim_core::hardware::measured::{GemmFormat, GemmShape, NcclOperation, NcclShape};
+use sim_core::hardware::measured::{
+    AttentionPhase, AttentionShape, GemmFormat, GemmShape, NcclOperation, NcclShape,
+};
 
 /// All timings of the kinds that tables are made of.
 #[derive(Debug)]
 pub struct Timings {
     gemm: Vec<Value>,
     nccl: Vec<Value>,
+    /// By phase.
+    attention: [Vec<Value>; 2],
 }
 
 impl Timings {
     pub fn read(folder: &Path) -> Result<Self> {
+        let read = |name: &str| lines(&folder.join(name));
         Ok(Self {
-            gemm: lines(&folder.join("gemm.jsonl"))?,
-            nccl: lines(&folder.join("nccl.jsonl"))?,
+            gemm: read("gemm.jsonl")?,
+            nccl: read("nccl.jsonl")?,
+            attention: [read("attention_prefill.jsonl")?, read("attention_decode.jsonl")?],
         })
+    }
+
+    /// Attention of a phase with its seconds, by GPU of a family; windows are not known.
+    pub fn attention(
+        &self,
+        family: &[Gpu],
+        phase: AttentionPhase,
+    ) -> Vec<Vec<(AttentionShape, f64)>> {
+        let of_gpu = |gpu: &Gpu| {
+            let rows = self.attention[phase as usize].iter().filter(|row| row["gpu"] == gpu.name);
+            rows.map(|row| {
+                let heads = size(row, "num_heads");
+                let kv_heads = size(row, "num_key_value_heads");
+                let shape = AttentionShape {
+                    batch: size(row, "batch_size"),
+                    context: size(row, "isl") + size(row, "step"),
+                    heads,
+                    kv_heads: if kv_heads == 0 { heads } else { kv_heads },
+                    head_dim: size(row, "head_dim"),
+                    cache_bytes: if row["kv_cache_dtype"] == "fp8" { 1 } else { 2 },
+                    window: None,
+                };
+                (shape, seconds(row))
+            })
+            .collect()
+        };
+        family.iter().map(of_gpu).collect()
     }
 
     /// Products in a format with their seconds, by GPU of a family.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sim_core::hardware::measured::NcclOperation;
+use sim_core::hardware::measured::attention::AttentionFit;
 use sim_core::hardware::measured::gemm::FamilyFit;
 use sim_core::hardware::measured::gpu::Gpu;
 use sim_core::hardware::measured::nccl::NcclFit;
@@ -14,6 +15,7 @@ const WIDTH: usize = 100;
 pub fn header(gpu: &Gpu) -> String {
     format!(
         "//! Timed operators of `{}`; made by `cargo xtask operators`, not by hand.\n\n\
+         use crate::hardware::measured::attention::{{AttentionForm, AttentionPhase, AttentionTable}};\n\
          use crate::hardware::measured::gemm::{{GemmForm, GemmFormat, GemmTable}};\n\
          use crate::hardware::measured::nccl::{{NcclForm, NcclOperation, NcclTable}};\n",
         gpu.name
@@ -41,6 +43,46 @@ pub fn gemm(fit: &FamilyFit, index: usize, error: f64) -> String {
     field(&mut text, 1, "left_out_error", (error * 1e4).round() / 1e4);
     let points = fit.weights[index].iter().map(|(shape, weight)| {
         format!("({}, {}, {}, {:?})", shape.m, shape.n, shape.k, rounded(*weight))
+    });
+    points_into(&mut text, points);
+    text
+}
+
+/// One GPU's attention in one phase.
+pub fn attention(fit: &AttentionFit, index: usize, error: f64) -> String {
+    let form = &fit.forms[index];
+    let mut text = format!(
+        "AttentionTable {{\n    gpu: {:?},\n    phase: AttentionPhase::{:?},\n    form: AttentionForm {{\n",
+        fit.family[index].name, fit.phase
+    );
+    for (name, value) in [
+        ("launch_us", form.launch_us),
+        ("arithmetic_odds", form.arithmetic_odds),
+        ("memory", form.memory),
+        ("update", form.update),
+        ("cache", form.cache),
+        ("softness", form.softness),
+        ("head_exponent", form.head_exponent),
+        ("fp8_launch", form.fp8_launch),
+        ("fp8_arithmetic", form.fp8_arithmetic),
+        ("fp8_update", form.fp8_update),
+    ] {
+        field(&mut text, 2, name, value);
+    }
+    text.push_str("    },\n");
+    field(&mut text, 1, "left_out_error", (error * 1e4).round() / 1e4);
+    let points = fit.weights[index].iter().map(|(shape, weight)| {
+        format!(
+            "({}, {}, {}, {}, {}, {}, {}, {:?})",
+            shape.batch,
+            shape.context,
+            shape.heads,
+            shape.kv_heads,
+            shape.head_dim,
+            shape.cache_bytes,
+            shape.window.unwrap_or(0),
+            rounded(*weight)
+        )
     });
     points_into(&mut text, points);
     text
@@ -93,8 +135,10 @@ pub fn index(gpus: &[&Gpu]) -> String {
     for name in &names {
         writeln!(text, "mod {name};").expect("a string takes every line");
     }
-    text.push_str("\nuse super::gemm::GemmTable;\nuse super::nccl::NcclTable;\n");
-    for (list, kind) in [("GEMM", "GemmTable"), ("NCCL", "NcclTable")] {
+    text.push_str("\nuse super::attention::AttentionTable;\nuse super::gemm::GemmTable;\nuse super::nccl::NcclTable;\n");
+    for (list, kind) in
+        [("GEMM", "GemmTable"), ("ATTENTION", "AttentionTable"), ("NCCL", "NcclTable")]
+    {
         let count = names.len();
         write!(text, "\n#[rustfmt::skip]\npub const {list}: [&[{kind}]; {count}] = [\n")
             .expect("a string takes every line");

@@ -3,26 +3,36 @@
 //! Runs when tables are made, not when a scenario is estimated. Everything is in fixed order, so
 //! that the same measurements give the same tables everywhere.
 
-/// Residuals beyond this count linearly instead of quadratically: 5 %.
-const OUTLIER: f64 = 0.05;
+/// How a fit treats what does not fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Robust {
+    /// Residuals beyond this count linearly instead of quadratically.
+    pub outlier: f64,
+    /// How strongly parameters stay near their start where the data do not decide.
+    pub prior: f64,
+}
 
-/// How strongly parameters stay near their start where the data do not decide.
-const PRIOR: f64 = 0.02;
+impl Robust {
+    pub const STRICT: Self = Self { outlier: 0.05, prior: 0.02 };
+}
 
 const ITERATIONS: usize = 80;
 
-/// Parameters that minimise Σ 2f²(√(1 + (r/f)²) − 1), f = 5 %, plus a weak pull to `start`
+/// Parameters that minimise Σ 2f²(√(1 + (r/f)²) − 1), f the size of an outlier, plus a weak pull to
+/// `start`
 /// (Levenberg–Marquardt with reweighting; derivatives by differences).
 pub fn least_squares<const P: usize>(
     start: [f64; P],
+    robust: Robust,
     residuals: impl Fn(&[f64; P]) -> Vec<f64>,
 ) -> [f64; P] {
+    let Robust { outlier, prior } = robust;
     let cost_of = |at: &[f64; P], residuals: &[f64]| -> f64 {
         let robust = |r: &f64| {
-            2.0 * OUTLIER * OUTLIER * (libm::sqrt(1.0 + (r / OUTLIER) * (r / OUTLIER)) - 1.0)
+            2.0 * outlier * outlier * (libm::sqrt(1.0 + (r / outlier) * (r / outlier)) - 1.0)
         };
         let pull: f64 =
-            (0..P).map(|i| (PRIOR * (at[i] - start[i])) * (PRIOR * (at[i] - start[i]))).sum();
+            (0..P).map(|i| (prior * (at[i] - start[i])) * (prior * (at[i] - start[i]))).sum();
         residuals.iter().map(robust).sum::<f64>() + pull
     };
     let mut at = start;
@@ -30,7 +40,7 @@ pub fn least_squares<const P: usize>(
     let mut cost = cost_of(&at, &here);
     let mut damping = 1e-2;
     for _ in 0..ITERATIONS {
-        let (normal, gradient) = normal_equations(&at, &start, &here, &residuals);
+        let (normal, gradient) = normal_equations(&at, &start, &here, robust, &residuals);
         let mut improved = false;
         for _ in 0..12 {
             let mut damped = normal.clone();
@@ -67,6 +77,7 @@ fn normal_equations<const P: usize>(
     at: &[f64; P],
     start: &[f64; P],
     here: &[f64],
+    Robust { outlier, prior }: Robust,
     residuals: &impl Fn(&[f64; P]) -> Vec<f64>,
 ) -> (Vec<f64>, Vec<f64>) {
     const STEP: f64 = 1e-5;
@@ -78,7 +89,7 @@ fn normal_equations<const P: usize>(
         })
         .collect();
     let weights: Vec<f64> =
-        here.iter().map(|r| 1.0 / libm::sqrt(1.0 + (r / OUTLIER) * (r / OUTLIER))).collect();
+        here.iter().map(|r| 1.0 / libm::sqrt(1.0 + (r / outlier) * (r / outlier))).collect();
     let mut normal = vec![0.0; P * P];
     let mut gradient = vec![0.0; P];
     for i in 0..P {
@@ -90,8 +101,8 @@ fn normal_equations<const P: usize>(
         }
         let product = columns[i].iter().zip(here).zip(&weights);
         gradient[i] = product.map(|((a, r), w)| a * r * w).sum();
-        normal[i * P + i] += PRIOR * PRIOR;
-        gradient[i] += PRIOR * PRIOR * (at[i] - start[i]);
+        normal[i * P + i] += prior * prior;
+        gradient[i] += prior * prior * (at[i] - start[i]);
     }
     (normal, gradient)
 }
@@ -108,6 +119,9 @@ pub struct Kriged {
 /// proportion.
 const SURPRISE: f64 = 0.15;
 
+/// One without knowing the surprises, two with those of the pass before.
+const PASSES: usize = 3;
+
 /// Solves (K + N)w = r, N diagonal: `nugget`, more for measurements that surprise the others.
 ///
 /// Leave-one-out errors in closed form (Rasmussen and Williams 2006, eq. 5.12).
@@ -115,7 +129,7 @@ pub fn krige(kernel: &impl Fn(usize, usize) -> f64, residuals: &[f64], nugget: f
     let count = residuals.len();
     let mut noise = vec![nugget; count];
     let mut result = Kriged { weights: Vec::new(), leave_one_out: Vec::new() };
-    for pass in 0..2 {
+    for pass in 0..PASSES {
         let mut matrix = vec![0.0; count * count];
         for i in 0..count {
             for j in 0..=i {
@@ -130,7 +144,7 @@ pub fn krige(kernel: &impl Fn(usize, usize) -> f64, residuals: &[f64], nugget: f
         let diagonal = factor.inverse_diagonal();
         let leave_one_out: Vec<f64> =
             weights.iter().zip(&diagonal).map(|(weight, diagonal)| -weight / diagonal).collect();
-        if pass == 0 {
+        if pass + 1 < PASSES {
             for (noise, error) in noise.iter_mut().zip(&leave_one_out) {
                 *noise = nugget * libm::fmax(1.0, libm::fabs(*error) / SURPRISE);
             }
@@ -237,7 +251,7 @@ mod tests {
         let points: Vec<(f64, f64)> = (0..20)
             .map(|i| (f64::from(i), if i == 7 { 90.0 } else { 2.0 + 3.0 * f64::from(i) }))
             .collect();
-        let [a, b] = least_squares([0.0, 0.0], |p: &[f64; 2]| {
+        let [a, b] = least_squares([0.0, 0.0], Robust::STRICT, |p: &[f64; 2]| {
             points.iter().map(|(x, y)| p[0] + p[1] * x - y).collect()
         });
         assert!((a - 2.0).abs() < 0.1 && (b - 3.0).abs() < 0.01, "{a} {b}");

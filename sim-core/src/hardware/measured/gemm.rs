@@ -1,6 +1,6 @@
 //! Matrix products C[m, n] = A[m, k] · B[k, n] as they were timed, and between the timed shapes.
 
-use super::fit::least_squares;
+use super::fit::{Robust, least_squares};
 use super::gpu::Gpu;
 use super::kriging::{Site, interpolate, krige};
 use super::tables;
@@ -235,7 +235,7 @@ impl GemmForm {
             capacity: 0.02 + 1.5 * sigmoid(p[5]),
         };
         let start = [libm::log(3.0), 1.4, 1.4, libm::log(4.0), 0.0, 0.0];
-        let parameters = least_squares(start, |p| {
+        let parameters = least_squares(start, Robust::STRICT, |p| {
             let form = of(p);
             let error = |(shape, seconds): &(GemmShape, f64)| {
                 libm::log(form.seconds(gpu, format, *shape, Weights::TakeTurns) / seconds)

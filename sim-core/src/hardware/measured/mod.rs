@@ -1,9 +1,10 @@
-//! Operators that somebody has timed, GPU by GPU: matrix products and collectives.
+//! Operators that somebody has timed, GPU by GPU: matrix products, attention and collectives.
 //!
 //! A table is a physical form and, for each timing, a weight that corrects it nearby
 //! ([`kriging`]). The tables in `tables/` are made by `cargo xtask operators` from the timings in
 //! `validation/ops`, which ai-dynamo/aiconfigurator publishes (Apache-2.0).
 
+pub mod attention;
 pub mod fit;
 pub mod gemm;
 pub mod gpu;
@@ -11,6 +12,7 @@ pub mod kriging;
 pub mod nccl;
 mod tables;
 
+pub use attention::{AttentionPhase, AttentionShape, AttentionSurface};
 pub use gemm::{GemmFormat, GemmShape, GemmSurface, Weights};
 pub use nccl::{NcclOperation, NcclShape, NcclSurface};
 
@@ -64,6 +66,9 @@ fn sigmoid(x: f64) -> f64 {
 
 /// Rounded to four digits: what a table holds.
 fn four_digits(x: f64) -> f64 {
+    if x == 0.0 {
+        return 0.0;
+    }
     let scale = libm::pow(10.0, 3.0 - libm::floor(libm::log10(libm::fabs(x))));
     libm::round(x * scale) / scale
 }

@@ -1,6 +1,6 @@
 //! NCCL's collectives as nccl-tests timed them inside one node, and between the timed sizes.
 
-use super::fit::least_squares;
+use super::fit::{Robust, least_squares};
 use super::gpu::Gpu;
 use super::kriging::{Site, interpolate, krige};
 use super::tables;
@@ -117,7 +117,7 @@ impl NcclForm {
             softness: 1.0 + libm::exp(p[2]),
         };
         let start = [libm::log(10.0), libm::log(100.0), 0.5];
-        let parameters = least_squares(start, |p| {
+        let parameters = least_squares(start, Robust::STRICT, |p| {
             let form = of(p);
             let error = |(shape, seconds): &(NcclShape, f64)| {
                 libm::log(form.seconds(operation, shape.bytes) / seconds)

@@ -10,6 +10,7 @@ mod h200_sxm;
 mod l40s;
 mod rtx_pro_6000_server;
 
+use super::attention::AttentionTable;
 use super::gemm::GemmTable;
 use super::nccl::NcclTable;
 
@@ -24,6 +25,19 @@ pub const GEMM: [&[GemmTable]; 9] = [
     &h200_sxm::GEMM,
     &l40s::GEMM,
     &rtx_pro_6000_server::GEMM,
+];
+
+#[rustfmt::skip]
+pub const ATTENTION: [&[AttentionTable]; 9] = [
+    &a100_sxm::ATTENTION,
+    &b200_sxm::ATTENTION,
+    &b300_sxm::ATTENTION,
+    &gb200::ATTENTION,
+    &gb300::ATTENTION,
+    &h100_sxm::ATTENTION,
+    &h200_sxm::ATTENTION,
+    &l40s::ATTENTION,
+    &rtx_pro_6000_server::ATTENTION,
 ];
 
 #[rustfmt::skip]
