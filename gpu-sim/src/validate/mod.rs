@@ -102,7 +102,7 @@ impl Compared {
 /// A file that is understood, and how a line of it becomes predictions.
 type Reader = (&'static str, fn(usize, &Value) -> Compared);
 
-const READERS: [Reader; 10] = [
+const READERS: [Reader; 12] = [
     ("pytorch_trace.jsonl", pytorch_trace::read),
     ("pytorch_trace_own.jsonl", pytorch_trace::read_own),
     ("pytorch_fsdp_trace.jsonl", pytorch_fsdp_trace::read),

@@ -40,7 +40,9 @@ pub struct CostModel {
     peak: FlopsPerSec,
     /// What the plan's products compute in.
     math: MathMode,
-    timed: timed::TimedProducts,
+    timed: timed::TimedOperators,
+    /// The job answers requests instead of training.
+    serves: bool,
     /// Peak memory bandwidth.
     bandwidth: BytesPerSec,
     tensor: Group,
@@ -90,7 +92,8 @@ impl CostModel {
             peak: peak(&plan.device, plan.precision.math())
                 .expect("a checked plan has a precision that its device can run"),
             math: plan.precision.math(),
-            timed: timed::TimedProducts::default(),
+            timed: timed::TimedOperators::default(),
+            serves: plan.serving.is_some(),
             bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
             tensor: topology.group(plan.tp, 1),
             data: topology.group(plan.shards, plan.tp),
@@ -118,8 +121,14 @@ impl CostModel {
 
     /// An operator on the GPU.
     pub fn compute(&self, work: &Work) -> Cost {
-        let formula = compute::cost(work, self.peak, self.bandwidth, &self.efficiency);
-        match self.timed.seconds(&self.device, self.math, work) {
+        self.compute_in(self.math, work)
+    }
+
+    /// An operator on the GPU with arithmetic of its own; the device has it.
+    pub fn compute_in(&self, math: MathMode, work: &Work) -> Cost {
+        let peak = peak(&self.device, math).unwrap_or(self.peak);
+        let formula = compute::cost(work, peak, self.bandwidth, &self.efficiency);
+        match self.timed.seconds(&self.device, math, work) {
             Some(estimate) => Cost {
                 time: Secs::new(estimate.seconds),
                 pricing: timed::pricing(estimate.coverage),
@@ -127,11 +136,6 @@ impl CostModel {
             },
             None => formula,
         }
-    }
-
-    /// An operator on the GPU whose arithmetic has another peak.
-    pub fn compute_at(&self, work: &Work, peak: FlopsPerSec) -> Cost {
-        compute::cost(work, peak, self.bandwidth, &self.efficiency)
     }
 
     /// A collective of a tape.
@@ -259,7 +263,7 @@ impl CostModel {
             list.extend(group.assumptions());
         }
         list.extend(self.expert.assumptions());
-        list.extend(self.timed.assumptions(&self.device, self.math));
+        list.extend(self.timed.assumptions(&self.device, self.math, self.serves));
         list
     }
 }

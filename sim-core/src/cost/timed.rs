@@ -1,9 +1,10 @@
-//! Prices of products and collectives from what others have timed on the same GPU.
+//! Prices of products, attention and collectives from what others have timed on the same GPU.
 
 use super::Cost;
+use crate::hardware::measured::gpu::{self, Gpu};
 use crate::hardware::measured::{
-    Coverage, Estimate, GemmFormat, GemmShape, GemmSurface, NcclOperation, NcclShape, NcclSurface,
-    SOURCE, Weights, gpu::Gpu,
+    AttentionPhase, AttentionSurface, Coverage, Estimate, GemmFormat, GemmShape, GemmSurface,
+    NcclOperation, NcclShape, NcclSurface, SOURCE, Weights,
 };
 use crate::hardware::{Basis, Device};
 use crate::operators::{CollectiveKind, Gemm, Work};
@@ -14,22 +15,36 @@ use crate::trace::{Bound, Pricing};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-/// The timed products of a device; made ready when the first of them is asked for.
+/// The timed products and attention of a device; made ready when the first of them is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct TimedProducts {
+pub struct TimedOperators {
     bf16: OnceCell<Option<GemmSurface>>,
     fp8: OnceCell<Option<GemmSurface>>,
+    attention: [OnceCell<Option<AttentionSurface>>; 2],
     /// Shapes come back: forward, recomputation, every kind of layer.
     known: RefCell<BTreeMap<(bool, GemmShape), Estimate>>,
 }
 
-impl TimedProducts {
-    /// The time of an operator that is a plain product in a timed format; `None` for everything
-    /// else.
-    ///
+impl TimedOperators {
+    /// The time of an operator of a timed kind and format; `None` for everything else.
+    pub fn seconds(&self, device: &Device, math: MathMode, work: &Work) -> Option<Estimate> {
+        self.product(device, math, work).or_else(|| self.attention(device, work))
+    }
+
+    /// Attention was timed as a CUDA graph of its own; within a graph of a whole step its kernels
+    /// wait as long for each other as those of products do: one for prompts, two for a token, whose
+    /// parts are put together.
+    fn attention(&self, device: &Device, work: &Work) -> Option<Estimate> {
+        let (phase, shape) = work.attention?;
+        let launch = self.surface(device, GemmFormat::Bf16)?.launch();
+        let surface = self.attention_surface(device, phase)?;
+        let kernels = if phase == AttentionPhase::Decode { 2.0 } else { 1.0 };
+        Some(surface.estimate_launched_in(shape, kernels * launch))
+    }
+
     /// A product whose weights are read in another size than the format's (four-bit weights) is
     /// another kernel.
-    pub fn seconds(&self, device: &Device, math: MathMode, work: &Work) -> Option<Estimate> {
+    fn product(&self, device: &Device, math: MathMode, work: &Work) -> Option<Estimate> {
         let gemm = work.gemm?;
         let format = format(math)?;
         let (m, n, k) = (gemm.shape.m as f64, gemm.shape.n as f64, gemm.shape.k as f64);
@@ -54,18 +69,41 @@ impl TimedProducts {
         cell.get_or_init(|| GemmSurface::of_device(device, format)).as_ref()
     }
 
-    /// What the prices rest on; nothing for a device without timings.
-    pub fn assumptions(&self, device: &Device, math: MathMode) -> Vec<Assumption> {
-        let surface = format(math).and_then(|format| self.surface(device, format));
-        let error = |surface: &GemmSurface| Assumption {
-            id: "timed-products-error",
+    fn attention_surface(
+        &self,
+        device: &Device,
+        phase: AttentionPhase,
+    ) -> Option<&AttentionSurface> {
+        self.attention[phase as usize]
+            .get_or_init(|| AttentionSurface::of_gpu(gpu::of_device(device)?, phase))
+            .as_ref()
+    }
+
+    /// What the prices rest on, attention where the job serves; nothing for a device without
+    /// timings.
+    pub fn assumptions(&self, device: &Device, math: MathMode, serves: bool) -> Vec<Assumption> {
+        let error = |id, value| Assumption {
+            id,
             of: device.name,
-            value: surface.left_out_error,
+            value,
             unit: "1",
             basis: Basis::Published,
             source: SOURCE,
         };
-        surface.map(error).into_iter().collect()
+        let products = format(math).and_then(|format| self.surface(device, format));
+        let mut list: Vec<_> = products
+            .map(|surface| error("timed-products-error", surface.left_out_error))
+            .into_iter()
+            .collect();
+        if serves {
+            let of = |phase, id| {
+                let surface = self.attention_surface(device, phase)?;
+                Some(error(id, surface.left_out_error))
+            };
+            list.extend(of(AttentionPhase::Prefill, "timed-prefill-error"));
+            list.extend(of(AttentionPhase::Decode, "timed-decode-error"));
+        }
+        list
     }
 }
 
@@ -81,7 +119,7 @@ const fn format(math: MathMode) -> Option<GemmFormat> {
     match math {
         MathMode::Bf16 | MathMode::Fp16 => Some(GemmFormat::Bf16),
         MathMode::Fp8 => Some(GemmFormat::Fp8),
-        MathMode::Fp32 | MathMode::Tf32 => None,
+        MathMode::Fp32 | MathMode::Tf32 | MathMode::Int8 => None,
     }
 }
 

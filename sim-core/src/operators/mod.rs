@@ -28,7 +28,7 @@ pub use layer::layer_tape;
 pub use parameters::{ByKind, ParameterKind, ParameterRole, ParameterTensor, Parameters};
 pub use serving::{Answer, answer_tape};
 
-use crate::hardware::measured::GemmShape;
+use crate::hardware::measured::{AttentionPhase, AttentionShape, GemmShape};
 use crate::trace::{Category, Phase};
 use std::ops::Range;
 
@@ -79,6 +79,8 @@ pub struct Work {
     pub launches: f64,
     /// Its shape, where it is a product and nothing else.
     pub gemm: Option<Gemm>,
+    /// Its shape, where it is attention over a paged cache.
+    pub attention: Option<(AttentionPhase, AttentionShape)>,
 }
 
 impl Work {
@@ -92,12 +94,13 @@ impl Work {
             bytes: (m * k + k * n + m * n) * size as f64,
             launches: 1.0,
             gemm: Some(Gemm { shape, count: 1 }),
+            attention: None,
         }
     }
 
     /// An operation that is no plain product.
     pub const fn of(engine: Engine, flops: f64, bytes: f64, launches: f64) -> Self {
-        Self { engine, flops, bytes, launches, gemm: None }
+        Self { engine, flops, bytes, launches, gemm: None, attention: None }
     }
 
     /// An operation that streams `bytes` through `launches` kernels.

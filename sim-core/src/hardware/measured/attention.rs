@@ -206,6 +206,12 @@ impl AttentionShape {
 impl AttentionForm {
     /// Seconds, without a correction.
     pub fn seconds(&self, gpu: &Gpu, phase: AttentionPhase, shape: AttentionShape) -> f64 {
+        let fp8 = if shape.cache_bytes < 2 { self.fp8_launch } else { 1.0 };
+        self.launch_us * 1e-6 * fp8 + self.at_work(gpu, phase, shape)
+    }
+
+    /// Seconds without t₀.
+    fn at_work(&self, gpu: &Gpu, phase: AttentionPhase, shape: AttentionShape) -> f64 {
         let terms = shape.terms(gpu, phase);
         let factor = |fp8: f64| if shape.cache_bytes < 2 { fp8 } else { 1.0 };
         let odds = self.arithmetic_odds
@@ -215,8 +221,7 @@ impl AttentionForm {
         let cold = if cube.is_finite() { cube / (1.0 + cube) } else { 1.0 };
         let arithmetic = terms.arithmetic * (1.0 + odds) / odds;
         let movement = terms.movement * (cold / self.memory + 1.0 / self.cache);
-        self.launch_us * 1e-6 * factor(self.fp8_launch)
-            + terms.update / (self.update * factor(self.fp8_update))
+        terms.update / (self.update * factor(self.fp8_update))
             + soft_maximum(arithmetic, movement, self.softness)
     }
 
@@ -389,10 +394,16 @@ impl AttentionSurface {
 
     /// What attention takes, launched as in the timings.
     pub fn estimate(&self, shape: AttentionShape) -> Estimate {
+        let fp8 = if shape.cache_bytes < 2 { self.form.fp8_launch } else { 1.0 };
+        self.estimate_launched_in(shape, self.form.launch_us * 1e-6 * fp8)
+    }
+
+    /// What attention takes with `launch` seconds instead of the t₀ of the timings.
+    pub fn estimate_launched_in(&self, shape: AttentionShape, launch: f64) -> Estimate {
         if shape.is_empty() {
             return Estimate { seconds: 0.0, coverage: super::Coverage::Inside };
         }
-        let form = self.form.seconds(self.gpu, self.phase, shape);
+        let form = launch + self.form.at_work(self.gpu, self.phase, shape);
         let beyond =
             overshoot(libm::log2(shape.context as f64), TIMED_CONTEXT[self.phase as usize]);
         Estimate::corrected(form, interpolate(&self.sites, &shape.place(self.phase)), beyond)
