@@ -173,8 +173,7 @@ impl Cholesky {
                     .sum();
                 let value = matrix[row_i + j] - dot;
                 if i == j {
-                    // Not `<=`: a NaN is no pivot either.
-                    if !(value > 0.0) {
+                    if value.is_nan() || value <= 0.0 {
                         return None;
                     }
                     matrix[row_i + i] = libm::sqrt(value);

@@ -128,9 +128,7 @@ impl Layer<'_> {
 #[cfg(test)]
 mod tests {
     use crate::formats::KvFormat;
-    use crate::hardware::measured::{AttentionPhase, AttentionShape};
     use crate::model::catalog;
-    use crate::model::shape::Stack;
     use crate::operators::{Append, CacheAccess, Context, layer_tape};
     use crate::precision::{DType, Precision};
 
