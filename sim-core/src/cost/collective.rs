@@ -128,7 +128,13 @@ impl Exchange {
     pub fn all_to_all(&self, bytes: u64) -> Cost {
         let ranks = self.inside.ranks as f64;
         if self.inside.ranks <= 1 {
-            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+            return Cost { time: Secs::ZERO, bound: Bound::Latency, pricing: Pricing::Formula };
+        }
+        let from_table = self.inside.timed.and_then(|gpu| {
+            timed::collective(gpu, CollectiveKind::AllToAll, bytes, self.inside.ranks)
+        });
+        if let Some(cost) = from_table {
+            return cost;
         }
         let over = |group: &Group, peers: f64| {
             let steps = libm::fmin(peers, FULL_RING_STEPS + libm::log2(ranks));

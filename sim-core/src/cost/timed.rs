@@ -129,6 +129,9 @@ pub fn collective(gpu: &Gpu, kind: CollectiveKind, bytes: u64, ranks: u64) -> Op
         CollectiveKind::AllReduce => NcclOperation::AllReduce,
         CollectiveKind::AllGather => NcclOperation::AllGather,
         CollectiveKind::ReduceScatter => NcclOperation::ReduceScatter,
+        CollectiveKind::AllToAll => NcclOperation::AllToAll,
+        // Single messages from each rank to the next.
+        CollectiveKind::RingPass => return None,
     };
     let ranks = u32::try_from(ranks).ok()?;
     let surface = NcclSurface::of_gpu(gpu, operation)?;

@@ -96,7 +96,11 @@ impl Topology {
     pub fn exchange(&self, ranks: u64, stride: u64) -> Exchange {
         let per_node = (self.devices_per_node / stride).clamp(1, ranks);
         Exchange {
-            inside: Group { ranks, ..self.inside(per_node) },
+            inside: Group {
+                ranks,
+                timed: self.timed.filter(|_| per_node == ranks),
+                ..self.inside(per_node)
+            },
             per_node,
             outside: Group { ranks, ..self.outside(1) },
         }
