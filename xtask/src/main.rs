@@ -1,10 +1,11 @@
-//! Headroom's build: `cargo xtask serve`, `dist`, `test`, `screenshots`, `latency`.
+//! Headroom's build: `cargo xtask serve`, `dist`, `test`, `screenshots`, `latency`, `operators`.
 
 mod bootstrap;
 mod compress;
 mod http;
 mod index_html;
 mod measure;
+mod operators;
 mod page;
 mod serve;
 mod site;
@@ -51,6 +52,8 @@ enum Command {
     Test(test::Options),
     /// Take pictures of the page: desktop and phone, light and dark, English and Chinese
     Screenshots(measure::ScreenshotOptions),
+    /// Make the core's tables of timed operators from the timings in validation/ops
+    Operators(operators::Options),
     /// Drag a slider of the page and print how long each step takes to reach the screen
     Latency(measure::LatencyOptions),
 }
@@ -120,6 +123,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Test(options) => return test::run(&workspace.locked(), &options),
         Command::Screenshots(options) => measure::screenshots(&workspace, &options)?,
+        Command::Operators(options) => operators::run(&workspace, &options)?,
         Command::Latency(options) => measure::latency(&workspace, &options)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -216,6 +216,7 @@ fn names_of(simulation: &Simulation, keys: &mut BTreeSet<String>) {
         for span in trace.spans(i, f64::NEG_INFINITY, f64::INFINITY) {
             keys.insert(format!("operation.{}", span.operation.name));
             keys.insert(format!("bound.{}", span.operation.bound.name()));
+            keys.insert(format!("pricing.{}", span.operation.pricing.name()));
         }
     }
     let questions = [

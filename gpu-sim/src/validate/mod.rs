@@ -5,6 +5,7 @@ mod answer;
 mod fields;
 mod infer;
 mod job;
+mod operators;
 mod playbook;
 mod pytorch_fsdp_trace;
 mod pytorch_trace;
@@ -101,7 +102,7 @@ impl Compared {
 /// A file that is understood, and how a line of it becomes predictions.
 type Reader = (&'static str, fn(usize, &Value) -> Compared);
 
-const READERS: [Reader; 8] = [
+const READERS: [Reader; 12] = [
     ("pytorch_trace.jsonl", pytorch_trace::read),
     ("pytorch_trace_own.jsonl", pytorch_trace::read_own),
     ("pytorch_fsdp_trace.jsonl", pytorch_fsdp_trace::read),
@@ -110,6 +111,10 @@ const READERS: [Reader; 8] = [
     ("playbook_sweep.jsonl", playbook::read),
     ("infer.jsonl", infer::read),
     ("user_reports.jsonl", user_reports::read),
+    ("ops/gemm.jsonl", operators::gemm),
+    ("ops/attention_prefill.jsonl", operators::prefill),
+    ("ops/attention_decode.jsonl", operators::decode),
+    ("ops/nccl.jsonl", operators::nccl),
 ];
 
 /// Compares all files of a folder.

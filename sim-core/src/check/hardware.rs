@@ -1,6 +1,6 @@
 //! Which machines a scenario means.
 
-use crate::cost::{self, ClusterLink, Topology};
+use crate::cost::{self, ClusterLink, Topology, timed_on};
 use crate::hardware::link::{LinkKind, Ports, peer_access, usual_intra_link, usual_network};
 use crate::hardware::{Device, catalog, link_catalog};
 use crate::issue::{Issue, IssueCode};
@@ -55,10 +55,11 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Machine> 
     }
     let network = usual_network(device);
     let usual = usual_intra_link(device).unwrap_or(network.link);
+    let intra = intra.unwrap_or(ClusterLink::Catalogue(usual));
     Some(Machine {
         device: *device,
         topology: Topology {
-            intra: intra.unwrap_or(ClusterLink::Catalogue(usual)),
+            intra,
             ports: match inter {
                 None => network.ports,
                 Some(ClusterLink::Catalogue(link)) if link.id == network.link.id => network.ports,
@@ -67,6 +68,7 @@ pub fn resolve(scenario: &Scenario, issues: &mut Vec<Issue>) -> Option<Machine> 
             inter: inter.unwrap_or(ClusterLink::Catalogue(network.link)),
             peers: peer_access(device),
             devices_per_node: choice.devices_per_node,
+            timed: timed_on(device, intra),
         },
     })
 }

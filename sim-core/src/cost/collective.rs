@@ -1,11 +1,12 @@
 //! Collectives and messages of a group of ranks.
 
-use super::Cost;
+use super::{Cost, timed};
 use crate::hardware::Basis;
+use crate::hardware::measured::gpu::Gpu;
 use crate::operators::{Collective, CollectiveKind};
 use crate::quantity::Secs;
 use crate::report::Assumption;
-use crate::trace::Bound;
+use crate::trace::{Bound, Pricing};
 
 /// Ring steps after which large groups stop paying for every rank: NCCL's trees and channels bring
 /// the rest down to the logarithm. Assumed.
@@ -27,6 +28,8 @@ pub struct Group {
     pub half_size: f64,
     pub basis: Basis,
     pub source: &'static str,
+    /// The GPU whose collectives were timed on this link.
+    pub timed: Option<&'static Gpu>,
 }
 
 impl Group {
@@ -35,7 +38,13 @@ impl Group {
     /// S + 2·S·H/(S + H): half of the bandwidth at S = H, nearly all of it far above.
     pub fn collective(&self, collective: Collective) -> Cost {
         if self.ranks <= 1 {
-            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+            return Cost { time: Secs::ZERO, bound: Bound::Latency, pricing: Pricing::Formula };
+        }
+        let from_table = self
+            .timed
+            .and_then(|gpu| timed::collective(gpu, collective.kind, collective.bytes, self.ranks));
+        if let Some(cost) = from_table {
+            return cost;
         }
         let ring = (self.ranks - 1) as f64;
         let (rounds, bandwidth) = match collective.kind {
@@ -73,13 +82,16 @@ impl Group {
 
     fn cost(&self, latency: f64, transfer: f64) -> Cost {
         let bound = if latency > transfer { Bound::Latency } else { Bound::Bandwidth };
-        Cost { time: Secs::new(latency + transfer), bound }
+        Cost { time: Secs::new(latency + transfer), bound, pricing: Pricing::Formula }
     }
 
     /// The constants behind its costs; none for a group of one.
     pub fn assumptions(&self) -> Vec<Assumption> {
         if self.ranks <= 1 {
             return Vec::new();
+        }
+        if let Some(error) = self.timed.and_then(|gpu| timed::collectives_error(gpu, self.ranks)) {
+            return vec![Assumption { of: self.link, ..error }];
         }
         let one = |id, value, unit| Assumption {
             id,
@@ -116,7 +128,13 @@ impl Exchange {
     pub fn all_to_all(&self, bytes: u64) -> Cost {
         let ranks = self.inside.ranks as f64;
         if self.inside.ranks <= 1 {
-            return Cost { time: Secs::ZERO, bound: Bound::Latency };
+            return Cost { time: Secs::ZERO, bound: Bound::Latency, pricing: Pricing::Formula };
+        }
+        let from_table = self.inside.timed.and_then(|gpu| {
+            timed::collective(gpu, CollectiveKind::AllToAll, bytes, self.inside.ranks)
+        });
+        if let Some(cost) = from_table {
+            return cost;
         }
         let over = |group: &Group, peers: f64| {
             let steps = libm::fmin(peers, FULL_RING_STEPS + libm::log2(ranks));
@@ -161,6 +179,7 @@ mod tests {
             half_size: 0.0,
             basis: Basis::Assumed,
             source: "test",
+            timed: None,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::hardware::{Basis, ComputeEfficiency, Device};
 use crate::operators::{Engine, Work};
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::Assumption;
-use crate::trace::Bound;
+use crate::trace::{Bound, Pricing};
 
 /// Share of the dense peak that fused attention reaches.
 ///
@@ -46,7 +46,7 @@ pub fn cost(
     } else {
         Bound::Memory
     };
-    Cost { time: Secs::new(launch + together), bound }
+    Cost { time: Secs::new(launch + together), bound, pricing: Pricing::Formula }
 }
 
 /// The constants behind [`cost`].

@@ -6,10 +6,11 @@
 mod collective;
 mod compute;
 mod optimizer;
+mod timed;
 mod topology;
 
 pub use collective::{Exchange, Group};
-pub use topology::{ClusterLink, Topology};
+pub use topology::{ClusterLink, Topology, timed_on};
 
 use crate::hardware::{ComputeEfficiency, Device, efficiency_of};
 use crate::memory::{OptimizerStates, StateBytes, held_by_kind};
@@ -20,7 +21,7 @@ use crate::plan::Plan;
 use crate::precision::MathMode;
 use crate::quantity::{BytesPerSec, FlopsPerSec, Secs};
 use crate::report::{Assumption, ModelStateBytes};
-use crate::trace::Bound;
+use crate::trace::{Bound, Pricing};
 use optimizer::OptimizerStep;
 
 /// A duration and what it is bound by.
@@ -28,6 +29,7 @@ use optimizer::OptimizerStep;
 pub struct Cost {
     pub time: Secs,
     pub bound: Bound,
+    pub pricing: Pricing,
 }
 
 /// Prices the work of one rank of a plan.
@@ -36,6 +38,11 @@ pub struct CostModel {
     efficiency: ComputeEfficiency,
     /// Dense peak of matrix products in the plan's precision.
     peak: FlopsPerSec,
+    /// What the plan's products compute in.
+    math: MathMode,
+    timed: timed::TimedOperators,
+    /// The job answers requests instead of training.
+    serves: bool,
     /// Peak memory bandwidth.
     bandwidth: BytesPerSec,
     tensor: Group,
@@ -84,6 +91,9 @@ impl CostModel {
             efficiency: efficiency_of(&plan.device),
             peak: peak(&plan.device, plan.precision.math())
                 .expect("a checked plan has a precision that its device can run"),
+            math: plan.precision.math(),
+            timed: timed::TimedOperators::default(),
+            serves: plan.serving.is_some(),
             bandwidth: BytesPerSec::gb(plan.device.memory_bandwidth_gb_per_s),
             tensor: topology.group(plan.tp, 1),
             data: topology.group(plan.shards, plan.tp),
@@ -111,12 +121,21 @@ impl CostModel {
 
     /// An operator on the GPU.
     pub fn compute(&self, work: &Work) -> Cost {
-        compute::cost(work, self.peak, self.bandwidth, &self.efficiency)
+        self.compute_in(self.math, work)
     }
 
-    /// An operator on the GPU whose arithmetic has another peak.
-    pub fn compute_at(&self, work: &Work, peak: FlopsPerSec) -> Cost {
-        compute::cost(work, peak, self.bandwidth, &self.efficiency)
+    /// An operator on the GPU with arithmetic of its own; the device has it.
+    pub fn compute_in(&self, math: MathMode, work: &Work) -> Cost {
+        let peak = peak(&self.device, math).unwrap_or(self.peak);
+        let formula = compute::cost(work, peak, self.bandwidth, &self.efficiency);
+        match self.timed.seconds(&self.device, math, work) {
+            Some(estimate) => Cost {
+                time: Secs::new(estimate.seconds),
+                pricing: timed::pricing(estimate.coverage),
+                ..formula
+            },
+            None => formula,
+        }
     }
 
     /// A collective of a tape.
@@ -244,6 +263,7 @@ impl CostModel {
             list.extend(group.assumptions());
         }
         list.extend(self.expert.assumptions());
+        list.extend(self.timed.assumptions(&self.device, self.math, self.serves));
         list
     }
 }

@@ -220,7 +220,7 @@ impl OptimizerStep {
 /// The products of Muon: in each iteration X·Xᵀ, its square and their product with X, 4·m²·k + 2·m³
 /// operations for a matrix of sides m ≤ k in 16 bits (Jordan et al. 2024).
 fn newton_schulz(parameters: &Parameters) -> Work {
-    let mut work = Work { engine: Engine::Gemm, flops: 0.0, bytes: 0.0, launches: 0.0 };
+    let mut work = Work::of(Engine::Gemm, 0.0, 0.0, 0.0);
     for (tensor, count) in &parameters.trainable {
         if tensor.role != ParameterRole::Matrix {
             continue;

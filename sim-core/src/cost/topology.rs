@@ -2,7 +2,8 @@
 
 use super::{Exchange, Group};
 use crate::hardware::link::{PeerAccess, Ports, RatePer};
-use crate::hardware::{Basis, Link};
+use crate::hardware::measured::gpu::{self, Gpu};
+use crate::hardware::{Basis, Device, Link};
 
 /// A link of a cluster: from the catalogue, or by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Topology {
     pub ports: Ports,
     pub peers: PeerAccess,
     pub devices_per_node: u64,
+    /// The GPU whose collectives within a node were timed, where its own switch is what joins them.
+    pub timed: Option<&'static Gpu>,
 }
 
 impl ClusterLink {
@@ -39,13 +42,24 @@ impl ClusterLink {
     }
 }
 
+/// The GPU whose timed collectives hold for devices joined by a link: those of its own switch.
+/// Groups that send at the same time don't disturb each other there.
+pub fn timed_on(device: &Device, intra: ClusterLink) -> Option<&'static Gpu> {
+    match intra {
+        ClusterLink::Catalogue(link) if device.intra_link == Some(link.id) => {
+            gpu::of_device(device)
+        }
+        _ => None,
+    }
+}
+
 impl Topology {
     /// The group of `ranks` ranks whose numbers are `stride` apart.
     pub fn group(&self, ranks: u64, stride: u64) -> Group {
         let per_node = (self.devices_per_node / stride).clamp(1, ranks);
         let inside = self.inside(per_node);
         if per_node == ranks {
-            return Group { ranks, ..inside };
+            return Group { ranks, timed: self.timed, ..inside };
         }
         let outside = self.outside(per_node);
         let limits = per_node == 1 || outside.all_gather < inside.all_gather;
@@ -66,6 +80,7 @@ impl Topology {
             half_size: if limits { outside.half_size } else { inside.half_size },
             basis: inside.basis.weaker(outside.basis),
             source: outside.source,
+            timed: None,
         }
     }
 
@@ -81,7 +96,11 @@ impl Topology {
     pub fn exchange(&self, ranks: u64, stride: u64) -> Exchange {
         let per_node = (self.devices_per_node / stride).clamp(1, ranks);
         Exchange {
-            inside: Group { ranks, ..self.inside(per_node) },
+            inside: Group {
+                ranks,
+                timed: self.timed.filter(|_| per_node == ranks),
+                ..self.inside(per_node)
+            },
             per_node,
             outside: Group { ranks, ..self.outside(1) },
         }
@@ -116,6 +135,7 @@ impl Topology {
                     half_size: bus.half_size_bytes.unwrap_or(0.0),
                     basis: bus.basis,
                     source: link.source,
+                    timed: None,
                 }
             }
         }
@@ -145,6 +165,7 @@ impl Topology {
                     half_size: bus.half_size_bytes.unwrap_or(0.0) * share,
                     basis: bus.basis,
                     source: link.source,
+                    timed: None,
                 }
             }
         }
@@ -161,5 +182,6 @@ fn custom(gb_per_s: f64, latency_us: f64) -> Group {
         half_size: 0.0,
         basis: Basis::Assumed,
         source: "the scenario's own number",
+        timed: None,
     }
 }

@@ -8,6 +8,7 @@ pub mod device;
 pub mod efficiency;
 pub mod link;
 pub mod link_catalog;
+pub mod measured;
 
 pub use basis::Basis;
 pub use device::{DensePeaks, Device, DeviceBasis, Family, Pcie, Segment, Vendor};

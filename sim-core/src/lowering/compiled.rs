@@ -41,6 +41,7 @@ impl Tables {
             bytes,
             duration: cost.time.get(),
             bound: cost.bound,
+            pricing: cost.pricing,
         };
         if let Some(known) = self.operations.iter().position(|other| *other == info) {
             return u32::try_from(known).expect("operations are few");

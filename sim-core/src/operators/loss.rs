@@ -133,12 +133,8 @@ pub(super) fn chunked(
     let work = Work::gemm(chunk, rows, hidden, size);
     let times = (products * chunks) as f64;
     let whole = Work::gemm(tokens, rows, hidden, size);
-    operator.forward = Some(Work {
-        engine: Engine::Gemm,
-        flops: products as f64 * whole.flops,
-        bytes: times * work.bytes,
-        launches: times,
-    });
+    let flops = products as f64 * whole.flops;
+    operator.forward = Some(Work::of(Engine::Gemm, flops, times * work.bytes, times));
     // The chunk's part of the gradient of the hidden states, and autocast's copies.
     operator.forward_workspace = chunk * hidden * size;
     if context.recipe.casts() {

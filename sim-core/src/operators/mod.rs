@@ -28,6 +28,7 @@ pub use layer::layer_tape;
 pub use parameters::{ByKind, ParameterKind, ParameterRole, ParameterTensor, Parameters};
 pub use serving::{Answer, answer_tape};
 
+use crate::hardware::measured::{AttentionPhase, AttentionShape, GemmShape};
 use crate::trace::{Category, Phase};
 use std::ops::Range;
 
@@ -58,6 +59,14 @@ pub enum Engine {
     Vector,
 }
 
+/// Equal matrix products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gemm {
+    pub shape: GemmShape,
+    /// How many of them.
+    pub count: u64,
+}
+
 /// What an operator costs on one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
@@ -68,23 +77,35 @@ pub struct Work {
     pub bytes: f64,
     /// Kernels launched.
     pub launches: f64,
+    /// Its shape, where it is a product and nothing else.
+    pub gemm: Option<Gemm>,
+    /// Its shape, where it is attention over a paged cache.
+    pub attention: Option<(AttentionPhase, AttentionShape)>,
 }
 
 impl Work {
     /// A product `[m, k] · [k, n]` of numbers of `size` bytes.
     pub fn gemm(m: u64, n: u64, k: u64, size: u64) -> Self {
+        let shape = GemmShape { m, n, k };
         let (m, n, k) = (m as f64, n as f64, k as f64);
         Self {
             engine: Engine::Gemm,
             flops: 2.0 * m * n * k,
             bytes: (m * k + k * n + m * n) * size as f64,
             launches: 1.0,
+            gemm: Some(Gemm { shape, count: 1 }),
+            attention: None,
         }
+    }
+
+    /// An operation that is no plain product.
+    pub const fn of(engine: Engine, flops: f64, bytes: f64, launches: f64) -> Self {
+        Self { engine, flops, bytes, launches, gemm: None, attention: None }
     }
 
     /// An operation that streams `bytes` through `launches` kernels.
     pub fn stream(bytes: u64, launches: u64) -> Self {
-        Self { engine: Engine::Vector, flops: 0.0, bytes: bytes as f64, launches: launches as f64 }
+        Self::of(Engine::Vector, 0.0, bytes as f64, launches as f64)
     }
 }
 

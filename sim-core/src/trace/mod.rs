@@ -7,7 +7,7 @@ mod category;
 mod span;
 
 pub use category::Category;
-pub use span::{Bound, LaneKind, OperationInfo, Phase, Span};
+pub use span::{Bound, LaneKind, OperationInfo, Phase, Pricing, Span};
 
 use crate::engine::{MemoryCurve, MemoryPoint, Schedule, TaskGraph, TaskId};
 

@@ -152,6 +152,28 @@ impl Bound {
     }
 }
 
+/// How a duration was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pricing {
+    /// Between timings of the same operator on the same GPU.
+    Interpolated,
+    /// Beyond them, from what was fitted to them.
+    Extrapolated,
+    /// From rates and shares of them.
+    Formula,
+}
+
+impl Pricing {
+    /// The name in the keys of texts: `pricing.<name>`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interpolated => "interpolated",
+            Self::Extrapolated => "extrapolated",
+            Self::Formula => "formula",
+        }
+    }
+}
+
 /// An operation as it runs on one rank; all its spans share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationInfo {
@@ -165,6 +187,7 @@ pub struct OperationInfo {
     /// Seconds.
     pub duration: f64,
     pub bound: Bound,
+    pub pricing: Pricing,
 }
 
 /// One operation at one time.

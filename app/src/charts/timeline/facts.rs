@@ -47,6 +47,8 @@ pub fn facts(model: &ChartModel, task: TaskId, locale: Locale, unit: Unit) -> Op
         rows.push(("bytes-rate", in_words(Value::BytesPerSecond(operation.bytes / seconds), unit)));
     }
     rows.push(("bound", bound.to_owned()));
+    let pricing = text(locale, &format!("pricing.{}", operation.pricing.name()));
+    rows.push(("pricing", pricing.to_owned()));
     let changes = model.changes(task);
     for (key, sign) in [("allocates", 1.0), ("frees", -1.0)] {
         let of_sign = changes.iter().filter(|(_, bytes)| bytes * sign > 0.0);

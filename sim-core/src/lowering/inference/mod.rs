@@ -14,7 +14,7 @@ use crate::engine::{Moment, TaskId};
 use crate::plan::Plan;
 use crate::quantity::{Secs, signed_bytes};
 use crate::serving::{Serving, StepKind, StepSpec, Steps, step_context};
-use crate::trace::{Bound, Category, Phase, TaskInfo, Trace};
+use crate::trace::{Bound, Category, Phase, Pricing, TaskInfo, Trace};
 use price::Pricer;
 use stage::StageEmitter;
 use units::StepUnits;
@@ -162,7 +162,8 @@ impl Run<'_> {
             StepKind::Prefill => "more-prefill",
             StepKind::Decode => "more-decoding",
         };
-        let cost = Cost { time: Secs::new(seconds), bound: Bound::Memory };
+        let cost =
+            Cost { time: Secs::new(seconds), bound: Bound::Memory, pricing: Pricing::Formula };
         let special = Special { name, phase: Phase::Forward, bytes: 0.0, cost };
         let start = self.end.take();
         for stage in &mut self.stages {

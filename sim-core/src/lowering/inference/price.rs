@@ -1,14 +1,14 @@
 //! How long an operator of a served model takes: weights are read in their stored format, and eager
 //! Python may be slower than the GPU.
 
-use crate::cost::{Cost, CostModel, peak};
+use crate::cost::{Cost, CostModel};
 use crate::model::LayerKind;
 use crate::operators::{Engine, Operator, Tape, TensorId, Work};
 use crate::plan::Plan;
-use crate::quantity::{FlopsPerSec, Secs};
+use crate::quantity::Secs;
 use crate::report::Assumption;
 use crate::serving::{EAGER_OPERATION, Profile, Serving, bytes_per_weight};
-use crate::trace::Bound;
+use crate::trace::{Bound, Pricing};
 
 /// Prices the operators of a job's steps.
 #[derive(Debug)]
@@ -16,7 +16,6 @@ pub struct Pricer<'a> {
     pub plan: &'a Plan,
     pub serving: &'a Serving,
     pub cost: &'a CostModel,
-    matrix_peak: FlopsPerSec,
     /// Bytes that a product reads for a weight, by kind of layer and operator.
     per_weight: Vec<(LayerKind, &'static str, f64)>,
 }
@@ -48,9 +47,7 @@ impl<'a> Pricer<'a> {
                 per_weight.push((group.kind, name, bytes));
             }
         }
-        let matrix_peak = peak(&plan.device, serving.math)
-            .expect("a checked plan has arithmetic that its device can run");
-        Self { plan, serving, cost, matrix_peak, per_weight }
+        Self { plan, serving, cost, per_weight }
     }
 
     /// The operators of `tape` with weights read as they are stored.
@@ -79,7 +76,7 @@ impl<'a> Pricer<'a> {
     /// An operator on the GPU.
     pub fn compute(&self, name: &str, work: &Work) -> Cost {
         let cost = if PRODUCTS.contains(&name) && work.engine == Engine::Gemm {
-            self.cost.compute_at(work, self.matrix_peak)
+            self.cost.compute_in(self.serving.math, work)
         } else {
             self.cost.compute(work)
         };
@@ -88,7 +85,11 @@ impl<'a> Pricer<'a> {
         }
         let launches = work.launches * EAGER_OPERATION.value * 1e-6;
         if launches > cost.time.get() {
-            return Cost { time: Secs::new(launches), bound: Bound::Launch };
+            return Cost {
+                time: Secs::new(launches),
+                bound: Bound::Launch,
+                pricing: Pricing::Formula,
+            };
         }
         cost
     }

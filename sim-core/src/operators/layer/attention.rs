@@ -188,14 +188,9 @@ impl Layer<'_> {
             operator.trains(&[ParameterTensor::vector(sinks)], weights);
         }
         operator.streams(
-            Work { engine: Engine::Attention, flops, bytes: traffic as f64, launches: 1.0 },
+            Work::of(Engine::Attention, flops, traffic as f64, 1.0),
             // Five products instead of two: the scores are computed again (Dao 2023, §3.1).
-            Work {
-                engine: Engine::Attention,
-                flops: 2.5 * flops,
-                bytes: 2.0 * traffic as f64,
-                launches: 3.0,
-            },
+            Work::of(Engine::Attention, 2.5 * flops, 2.0 * traffic as f64, 3.0),
         );
         self.pass_around(query, key, value, output);
         if width == value_dim {

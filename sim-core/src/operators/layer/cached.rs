@@ -1,6 +1,8 @@
 //! Attention over a KV cache: new keys and values enter it, queries read all of it.
 
 use super::Layer;
+use crate::hardware::measured::{AttentionPhase, AttentionShape};
+use crate::model::shape::Stack;
 use crate::operators::{Append, CacheAccess, Engine, TensorId, Work};
 use crate::trace::Category;
 
@@ -55,6 +57,34 @@ impl Layer<'_> {
         all - cut * (beyond - cut) - cut * (cut + 1.0) / 2.0
     }
 
+    /// The shape as attention over paged caches was timed: whole prompts, or one new token.
+    fn timed_shape(&self, cache: CacheAccess) -> Option<(AttentionPhase, AttentionShape)> {
+        let (attention, context) = (&self.shape.attention, &self.context);
+        let cache_bytes = match cache.format.vector_bytes(attention.head_dim) {
+            bytes if bytes == 2 * attention.head_dim => 2,
+            bytes if bytes == attention.head_dim => 1,
+            _ => return None,
+        };
+        let phase = match (context.sequence, cache.past) {
+            (1, past) if past > 0 => AttentionPhase::Decode,
+            (_, 0) if self.kind.stack == Stack::Decoder => AttentionPhase::Prefill,
+            _ => return None,
+        };
+        if cache.append != Append::Written || cache.dequantized || context.size() != 2 {
+            return None;
+        }
+        let shape = AttentionShape {
+            batch: context.batch,
+            context: context.keys(),
+            heads: attention.heads.div_ceil(context.tp),
+            kv_heads: attention.kv_heads.div_ceil(context.tp),
+            head_dim: attention.head_dim,
+            cache_bytes,
+            window: self.kind.window,
+        };
+        Some((phase, shape))
+    }
+
     /// Fused attention of new queries over the cache. `key` and `value` are read where the cache is
     /// not: in the first step, which makes them.
     pub(super) fn cached_flash(
@@ -88,8 +118,9 @@ impl Layer<'_> {
         let flops =
             self.attention_flops(2 * self.shape.attention.head_dim, self.cached_pairs(cache.past));
         let bytes = (2 * query_bytes + cache_bytes) as f64;
-        let operator = self.tape.operator("attention", &reads, &[output]);
-        operator.forward = Some(Work { engine: Engine::Attention, flops, bytes, launches: 1.0 });
+        let attention = self.timed_shape(cache);
+        let work = Work { attention, ..Work::of(Engine::Attention, flops, bytes, 1.0) };
+        self.tape.operator("attention", &reads, &[output]).forward = Some(work);
         output
     }
 }

@@ -264,12 +264,12 @@ impl Layer<'_> {
         // Fewer rows than experts leave some without.
         let busy = count.min(rows);
         // Three operands of one size, whichever product it is.
-        let work = Work {
-            engine: Engine::Gemm,
-            flops: 2.0 * rows as f64 * columns as f64 * inner as f64,
-            bytes: ((rows * (inner + columns) + busy * inner * columns) * size) as f64,
-            launches: local.parts.min(rows) as f64,
-        };
+        let work = Work::of(
+            Engine::Gemm,
+            2.0 * rows as f64 * columns as f64 * inner as f64,
+            ((rows * (inner + columns) + busy * inner * columns) * size) as f64,
+            local.parts.min(rows) as f64,
+        );
         let operator = self.tape.operator(product.name, &[input], product.outputs);
         operator.saves(&kept).trains(&tensors, size);
         operator.product = Some(Product { m: rows, n: columns, k: inner, matrices: count });

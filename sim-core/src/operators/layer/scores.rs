@@ -28,7 +28,7 @@ impl Layer<'_> {
     fn product(&self, operator: &mut Operator, width: u64, bytes: u64) {
         let pairs = (self.context.sequence * self.context.keys()) as f64;
         let flops = self.attention_flops(width, pairs);
-        let forward = Work { engine: Engine::Gemm, flops, bytes: bytes as f64, launches: 1.0 };
+        let forward = Work::of(Engine::Gemm, flops, bytes as f64, 1.0);
         operator.streams(forward, Work { flops: 2.0 * flops, launches: 2.0, ..forward });
     }
 
