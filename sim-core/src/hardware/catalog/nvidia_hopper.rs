@@ -11,6 +11,17 @@ const HOPPER: Device = Device {
     ..UNSET
 };
 
+/// All 132 SMs at the boost of the SXM modules.
+const SXM_PEAKS: DensePeaks = DensePeaks {
+    fp32_tflops: Some(67.0),
+    tf32_tflops: Some(494.7),
+    fp16_tflops: Some(989.4),
+    bf16_tflops: Some(989.4),
+    fp8_tflops: Some(1978.9),
+    int8_tops: Some(1978.9),
+    ..DensePeaks::NONE
+};
+
 pub(super) static DEVICES: &[Device] = &[
     Device {
         id: "h100-pcie-80",
@@ -48,15 +59,7 @@ pub(super) static DEVICES: &[Device] = &[
         memory_smi_mib: Some(81_559),
         memory_torch_gib: Some(79.19),
         memory_bandwidth_gb_per_s: 3350.0,
-        peaks: DensePeaks {
-            fp32_tflops: Some(67.0),
-            tf32_tflops: Some(494.7),
-            fp16_tflops: Some(989.4),
-            bf16_tflops: Some(989.4),
-            fp8_tflops: Some(1978.9),
-            int8_tops: Some(1978.9),
-            ..DensePeaks::NONE
-        },
+        peaks: SXM_PEAKS,
         sm_count: Some(132),
         boost_mhz: Some(1830),
         measured_bf16_tflops: Some(794.5),
@@ -76,15 +79,7 @@ pub(super) static DEVICES: &[Device] = &[
         memory_smi_mib: Some(97_871),
         memory_torch_gib: Some(95.04),
         memory_bandwidth_gb_per_s: 2400.0,
-        peaks: DensePeaks {
-            fp32_tflops: Some(67.0),
-            tf32_tflops: Some(494.7),
-            fp16_tflops: Some(989.4),
-            bf16_tflops: Some(989.4),
-            fp8_tflops: Some(1978.9),
-            int8_tops: Some(1978.9),
-            ..DensePeaks::NONE
-        },
+        peaks: SXM_PEAKS,
         sm_count: Some(132),
         boost_mhz: Some(1830),
         intra_link: Some("nvlink4"),
@@ -129,15 +124,7 @@ pub(super) static DEVICES: &[Device] = &[
         memory_smi_mib: Some(81_559),
         memory_torch_gib: Some(79.19),
         memory_bandwidth_gb_per_s: 3350.0,
-        peaks: DensePeaks {
-            fp32_tflops: Some(67.0),
-            tf32_tflops: Some(494.7),
-            fp16_tflops: Some(989.4),
-            bf16_tflops: Some(989.4),
-            fp8_tflops: Some(1978.9),
-            int8_tops: Some(1978.9),
-            ..DensePeaks::NONE
-        },
+        peaks: SXM_PEAKS,
         intra_link: Some("nvlink4-h800"),
         pcie: Some(Pcie::GEN5_X16),
         tdp_w: Some(700.0),
@@ -176,15 +163,7 @@ pub(super) static DEVICES: &[Device] = &[
         memory_smi_mib: Some(143_771),
         memory_torch_gib: Some(139.8),
         memory_bandwidth_gb_per_s: 4800.0,
-        peaks: DensePeaks {
-            fp32_tflops: Some(67.0),
-            tf32_tflops: Some(494.7),
-            fp16_tflops: Some(989.4),
-            bf16_tflops: Some(989.4),
-            fp8_tflops: Some(1978.9),
-            int8_tops: Some(1978.9),
-            ..DensePeaks::NONE
-        },
+        peaks: SXM_PEAKS,
         sm_count: Some(132),
         boost_mhz: Some(1830),
         intra_link: Some("nvlink4"),
@@ -226,15 +205,7 @@ pub(super) static DEVICES: &[Device] = &[
         memory_marketing_gb: 96.0,
         memory_smi_mib: Some(97_871),
         memory_bandwidth_gb_per_s: 4000.0,
-        peaks: DensePeaks {
-            fp32_tflops: Some(67.0),
-            tf32_tflops: Some(494.7),
-            fp16_tflops: Some(989.4),
-            bf16_tflops: Some(989.4),
-            fp8_tflops: Some(1978.9),
-            int8_tops: Some(1978.9),
-            ..DensePeaks::NONE
-        },
+        peaks: SXM_PEAKS,
         intra_link: Some("nvlink4"),
         pcie: Some(Pcie::GEN5_X16),
         tdp_w: Some(900.0),
