@@ -93,7 +93,8 @@ fn states_are_the_frozen_weights_and_those_of_the_adapters() {
 fn quantized_weights_are_the_matrices_of_layers() {
     let matrices: u64 = 32 * (4 * 4096 * 4096 + 3 * 4096 * 11_008);
     let rest = 6_738_415_616 - matrices;
-    let scales = matrices / 64 + 4 * (matrices / 64 / 256);
+    // One fp32 offset a matrix, of which a layer has seven.
+    let scales = matrices / 64 + 4 * (matrices / 64 / 256) + 4 * 7 * 32;
     let frozen = |workload: &str, adapter: u64| {
         let report = report(&scenario("llama-2-7b", 1, workload, ""));
         let adapters = report.params.expect("computed").trainable * adapter;

@@ -148,14 +148,17 @@ impl WeightFormat {
         if matrix.role == MatrixRole::Router {
             return plain * matrix.parameters();
         }
-        matrix.count * self.one_matrix_bytes(matrix.rows, matrix.columns, plain)
+        let quantized = self.quantized_bytes(matrix.rows, matrix.columns);
+        matrix.count * quantized.unwrap_or(plain * matrix.rows * matrix.columns)
     }
 
-    fn one_matrix_bytes(self, rows: u64, columns: u64, plain: u64) -> u64 {
+    /// Bytes of one quantized matrix `[rows, columns]` with its scales and zero points; `None` for
+    /// one that is not quantized, and for GGUF, where they depend on the matrix's place.
+    pub(crate) fn quantized_bytes(self, rows: u64, columns: u64) -> Option<u64> {
         let numbers = rows * columns;
         let nibbles = numbers.div_ceil(2);
-        match self {
-            Self::Plain | Self::Gguf(_) => plain * numbers,
+        Some(match self {
+            Self::Plain | Self::Gguf(_) => return None,
             Self::Int8 => numbers + 4 * rows,
             Self::Fp8 => numbers + 4,
             Self::Fp8Block => numbers + 4 * rows.div_ceil(128) * columns.div_ceil(128),
@@ -171,7 +174,7 @@ impl WeightFormat {
             }
             Self::Mxfp4 => nibbles + rows * columns.div_ceil(32),
             Self::Nvfp4 => nibbles + rows * columns.div_ceil(16) + 4,
-        }
+        })
     }
 
     /// Bytes of the token table.

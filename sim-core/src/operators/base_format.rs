@@ -1,5 +1,7 @@
 //! Number formats of frozen matrices beneath adapters.
 
+use crate::formats::WeightFormat;
+
 /// How a frozen matrix is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaseFormat {
@@ -15,14 +17,8 @@ pub enum BaseFormat {
     Int4Group128,
 }
 
-/// Weights that share a scale (bitsandbytes' `blocksize`; Dettmers et al. 2023, §3).
-const BLOCK: u64 = 64;
-
-/// Scales that share a scale under double quantization (Dettmers et al. 2023, §3).
-const SCALE_BLOCK: u64 = 256;
-
-/// Weights that share a scale and a zero in GPTQ files (AutoGPTQ's usual `group_size`).
-const GROUP: u64 = 128;
+/// Bytes of the group number that GPTQ files keep for each input channel.
+const GROUP_NUMBER: u64 = 4;
 
 impl BaseFormat {
     /// Bytes of a matrix `[rows, columns]`, with its scales.
@@ -37,23 +33,15 @@ impl BaseFormat {
     /// assert!((bits(BaseFormat::FourBit { double_quant: true }) - 4.127).abs() < 1e-3);
     /// ```
     pub fn bytes(self, rows: u64, columns: u64) -> u64 {
-        let elements = rows * columns;
-        match self {
-            Self::FourBit { double_quant } => {
-                let scales = elements.div_ceil(BLOCK);
-                let scale_bytes = if double_quant {
-                    scales + 4 * scales.div_ceil(SCALE_BLOCK)
-                } else {
-                    4 * scales
-                };
-                elements.div_ceil(2) + scale_bytes
-            }
-            Self::Int8 => elements + 4 * rows,
+        let (format, beside) = match self {
+            Self::FourBit { double_quant: false } => (WeightFormat::Blockwise4, 0),
+            Self::FourBit { double_quant: true } => (WeightFormat::Blockwise4DoubleQuant, 0),
+            Self::Int8 => (WeightFormat::Int8, 0),
             Self::Int4Group128 => {
-                let groups = columns.div_ceil(GROUP) * rows;
-                elements.div_ceil(2) + 2 * groups + groups.div_ceil(2) + 4 * columns
+                (WeightFormat::Int { bits: 4, group: Some(128) }, GROUP_NUMBER * columns)
             }
-        }
+        };
+        format.quantized_bytes(rows, columns).expect("a quantized format") + beside
     }
 }
 
